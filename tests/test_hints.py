@@ -25,6 +25,7 @@ BASE: dict[str, Any] = {
     "expectedFormat": "android-ui-automator",
     "timeoutMs": 5_000,
 }
+_DEVICE_BY_HAND = re.compile(r"--device \{|adb -s \{")
 _COMMAND = re.compile(r"'(clawperator|claw) ([^']*)'")
 
 
@@ -50,6 +51,13 @@ def test_the_commands_in_hints_exist() -> None:
     assert len(lines) > 100
     unknown = [f"{program} {line}" for program, line in lines if not is_command(program, line.split())]
     assert unknown == []
+
+
+def test_hints_quote_the_serial_of_a_device() -> None:
+    """``device_flag`` and ``adb_flag`` make the flags: a serial may have spaces and quotes."""
+    package = Path(clawperator.__file__).parent
+    by_hand = [str(path) for path in package.rglob("*.py") if _DEVICE_BY_HAND.search(path.read_text("utf-8"))]
+    assert by_hand == []
 
 
 def is_command(program: str, words: list[str]) -> bool:

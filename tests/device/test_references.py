@@ -114,7 +114,7 @@ def test_every_phone_has_numbers_of_its_own(clock: Clock) -> None:
     assert len(list(Path(references_folder()).glob("*.json"))) == 2
 
 
-@pytest.mark.parametrize("serial", ["../../x", "a/b", "adb-1 (2)._adb-tls-connect._tcp", "é" * 300, ""])
+@pytest.mark.parametrize("serial", ["../../x", "a/b", "adb-1 (2)._adb-tls-connect._tcp", "é" * 64, ""])
 def test_any_serial_is_a_file_name_inside_the_folder(clock: Clock, serial: str) -> None:
     numbered(clock, page(*rows("A")), serial=serial)
 

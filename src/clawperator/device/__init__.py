@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from clawperator.device.running import RunningExecution, still_running
     from clawperator.device.screen_watch import ScreenReport, ScreenWatch
     from clawperator.device.secrets import SecretReader, is_declared
+    from clawperator.device.serials import MAX_SERIAL_BYTES, device_flag
     from clawperator.device.settings import default_backend, default_timeout_ms, operator_package
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
     from clawperator.device.setup.doctor import Report, report_text, run_doctor
@@ -53,6 +54,7 @@ else:
             "screen_watch": "ScreenReport ScreenWatch",
             "secrets": "SecretReader is_declared",
             "settings": "default_backend default_timeout_ms operator_package",
+            "serials": "MAX_SERIAL_BYTES device_flag",
             "setup.device_checks": "HANDSHAKE_MS",
             "setup.doctor": "Report report_text run_doctor",
             "setup.install": "Granted OperatorSetup grant_permissions set_up_operator",
@@ -67,6 +69,7 @@ __all__ = [
     "API_LEVEL",
     "DEFAULT_NAME",
     "HANDSHAKE_MS",
+    "MAX_SERIAL_BYTES",
     "PROFILE",
     "PULL_SECONDS",
     "SCHEMES_VARIABLE",
@@ -97,6 +100,7 @@ __all__ = [
     "command_line",
     "default_backend",
     "default_timeout_ms",
+    "device_flag",
     "grant_permissions",
     "host_abi",
     "is_app_label",

@@ -11,6 +11,7 @@ from clawperator._notes import trace
 from clawperator._settings import setting
 from clawperator._text import one_line
 from clawperator.device.adb.client import Connection, Device, Endpoint, adb_endpoint, not_ready
+from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError, RefusedError
 
 _LIST_SECONDS = 5.0
@@ -167,7 +168,7 @@ def _several(serials: list[str]) -> ClawError:
     return ClawError(
         "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
         f"several devices are connected: {', '.join(serials)}",
-        hint=f"Choose one, for example with '--device {serials[0]}'.",
+        hint=f"Choose one, for example with '{device_flag(serials[0])}'.",
         details={"devices": serials},
         operation="connect",
     )

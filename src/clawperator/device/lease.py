@@ -22,6 +22,7 @@ from clawperator._home import product_home
 from clawperator._notes import note, show_status
 from clawperator._typed import decode
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
+from clawperator.device.serials import file_name
 from clawperator.errors import ClawError
 
 POLL_SECONDS = 0.004
@@ -225,8 +226,7 @@ class _Wait:
 
 def open_record(serial: str) -> int:
     folder = lease_folder()
-    # In hex any serial is a valid file name, and 200 digits distinguish devices.
-    path = os.path.join(folder, f"{serial.encode().hex()[:200]}.lock")
+    path = os.path.join(folder, f"{file_name(serial)}.lock")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)

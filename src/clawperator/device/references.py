@@ -21,6 +21,7 @@ from clawperator._files import AtomicFile, make_private_folder, read_limited, wh
 from clawperator._home import product_home
 from clawperator._typed import decode
 from clawperator.contract import REFERENCE
+from clawperator.device.serials import file_name
 from clawperator.errors import ClawError
 from clawperator.ui import (
     MAX_ALIKE,
@@ -106,8 +107,7 @@ class References:
     """
 
     def __init__(self, serial: str, now: Callable[[], float] = time.time, *, folder: str | None = None) -> None:
-        # In hex any serial is a valid file name, and 200 digits distinguish devices.
-        self._path = os.path.join(folder or references_folder(), f"{serial.encode().hex()[:200]}.json")
+        self._path = os.path.join(folder or references_folder(), f"{file_name(serial)}.json")
         self._now = now
         self._next = 1
         self._elements: dict[int, _Known] = {}

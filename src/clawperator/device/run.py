@@ -34,6 +34,7 @@ from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends import Backend, RunWatch, choose_backend
 from clawperator.device.host_log import Level, log_event
 from clawperator.device.lease import Holder, lease
+from clawperator.device.serials import device_flag
 from clawperator.errors import CODES, ClawError, default_hint
 
 # Type checkers know this name; importing it from typing would cost every command some milliseconds.
@@ -278,7 +279,8 @@ def reconcile(envelope: ResultEnvelope, serial: str, package: str) -> ResultEnve
             **_recording_fields(steps, outcome.errorCode),
         )
     if envelope.errorCode == "SERVICE_UNAVAILABLE":
-        hint = f"Run 'clawperator doctor --fix --device {serial}' to turn the Operator's accessibility service on."
+        command = f"clawperator doctor --fix {device_flag(serial)}"
+        hint = f"Run '{command}' to turn the Operator's accessibility service on."
         return replace(envelope, hint=hint)
     return envelope
 

@@ -20,6 +20,7 @@ from clawperator.device.lease import (
     open_record,
     read_holder,
 )
+from clawperator.device.serials import serial_of
 from clawperator.errors import ClawError
 
 
@@ -90,7 +91,7 @@ def _left_by_others() -> Iterator[SentCommand]:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # held: its process follows it
             finally:
                 os.close(descriptor)
-            serial = bytes.fromhex(name.removesuffix(".lock")).decode("utf-8", "replace")
+            serial = serial_of(name.removesuffix(".lock"))
             if holder.seconds_left > 0:
                 yield SentCommand(serial, holder, partial(_ask, serial), is_held=False)
 

@@ -5,6 +5,7 @@ import re
 from clawperator._settings import setting
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.discovery import resolve_device, simulated_endpoint, simulated_phones
+from clawperator.device.serials import adb_flag
 from clawperator.errors import ClawError
 
 _SECONDS = 5.0
@@ -26,7 +27,7 @@ def require_awake(device: Device) -> None:
         raise ClawError(
             "DEVICE_NOT_INTERACTIVE",
             f"device {device.serial} is asleep",
-            hint=f"Run 'adb -s {device.serial} shell input keyevent WAKEUP', or press its power button.",
+            hint=f"Run 'adb {adb_flag(device.serial)} shell input keyevent WAKEUP', or press its power button.",
             details={"deviceId": device.serial, "wakefulness": found[1]},
             operation="wake",
             target=device.serial,

@@ -1,8 +1,10 @@
 """Completion scripts, loaded in real shells."""
 
+import json
 import os
 import pty
 import select
+import shlex
 import subprocess
 import time
 from collections.abc import Callable
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.cli.completion.rows import LIST_SERIALS
 from clawperator.commands import CLAW_COMMANDS, COMMANDS, leaves
 from clawperator.commands.registry import all_flags
 from tests.support.required_programs import require_program
@@ -18,7 +21,8 @@ from tests.support.running import clawperator
 SHELLS = ("bash", "zsh", "fish")
 SECONDS = 60
 HERE = Path(__file__).parent
-SERIALS = '{"devices":[{"serial":"claw-1","state":"device"},{"serial":"127.0.0.1:5555","state":"device"}]}'
+NAMES = ("claw-1", "127.0.0.1:5555", "adb-9 (2)._adb-tls-connect._tcp", 'it\'s "odd" \\')
+SERIALS = json.dumps({"devices": [{"serial": name, "state": "device"} for name in NAMES]}, separators=(",", ":"))
 
 # The matches for a line that is being typed. The texts beside them are left out.
 Complete = Callable[[str], list[str]]
@@ -33,14 +37,15 @@ def script(shell: str) -> str:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two files, a folder, and a ``clawperator`` that lists two devices and does nothing else."""
+    """A folder with two files, a folder, and a ``clawperator`` that lists devices and does nothing else."""
     (tmp_path / "plan.json").write_text("{}")
     (tmp_path / "other.txt").write_text("")
     (tmp_path / "sessions").mkdir()
     programs = tmp_path / ".programs"
     programs.mkdir()
     program = programs / "clawperator"
-    program.write_text(f"#!/bin/sh\n[ \"$1\" = devices ] && echo '{SERIALS}'\n")
+    (programs / "devices.json").write_text(SERIALS)
+    program.write_text(f'#!/bin/sh\n[ "$1" = devices ] && cat {shlex.quote(str(programs))}/devices.json\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
@@ -125,6 +130,11 @@ def test_serials_are_those_of_the_connected_devices(complete: Complete) -> None:
     assert complete("clawperator phone stop c") == ["claw-1"]
 
 
+def test_a_serial_is_listed_as_it_is(place: Path) -> None:
+    ran = subprocess.run(["/bin/sh", "-c", LIST_SERIALS], capture_output=True, text=True, check=True, cwd=place)
+    assert ran.stdout.splitlines() == list(NAMES)
+
+
 @every_shell
 def test_without_devices_no_serial_is_offered(complete: Complete, place: Path) -> None:
     (place / ".programs" / "clawperator").write_text("#!/bin/sh\necho no adb >&2; exit 1\n")
@@ -146,6 +156,9 @@ def test_bash_completes_a_serial_with_a_colon(complete: Complete) -> None:
             "clawperator click --text a b --device 127.0.0.1:5555",
         ),
         ("clawperator exec pl\t", "clawperator exec plan.json"),
+        ("clawperator click --device adb\t", "clawperator click --device adb-9 (2)._adb-tls-connect._tcp"),
+        ("clawperator click --device adb-9\\ \t", "clawperator click --device adb-9 (2)._adb-tls-connect._tcp"),
+        ("clawperator click --device it\t", 'clawperator click --device it\'s "odd" \\'),
     ],
 )
 def test_an_interactive_bash_inserts_the_only_match(place: Path, typed: str, becomes: str) -> None:

@@ -101,6 +101,8 @@ def test_screenshot_writes_a_file_of_the_folder(phone_client: Client, folder: Pa
         ("/execute", [], "INVALID_BODY"),
         ("/execute", {"execution": {}, "deviceId": 1}, "INVALID_DEVICE_ID"),
         ("/execute", {"execution": {}, "deviceId": ""}, "INVALID_DEVICE_ID"),
+        ("/snapshot", {"deviceId": "a\nb"}, "INVALID_DEVICE_ID"),
+        ("/snapshot", {"deviceId": "x" * 129}, "INVALID_DEVICE_ID"),
         ("/execute", {"execution": {}, "operatorPackage": []}, "INVALID_OPERATOR_PACKAGE"),
         ("/execute", {"execution": {}, "operatorPackage": " "}, "INVALID_OPERATOR_PACKAGE"),
         ("/execute", {"execution": {}}, "EXECUTION_VALIDATION_FAILED"),

@@ -28,7 +28,7 @@ from clawperator.contract import (
     waiting_timeout,
 )
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
-from clawperator.device import Device, is_declared, operator_package, resolve_device, run_plan
+from clawperator.device import Device, device_flag, is_declared, operator_package, resolve_device, run_plan
 from clawperator.errors import ClawError
 
 _SOURCE = "claw"
@@ -40,14 +40,14 @@ _VIEWS = {"outline": True, "outline_changes": False}
 # With these errors the execution never started.
 _NOT_BEGUN = ("EXECUTION_CONFLICT_IN_FLIGHT", "PRODUCT_HOME_UNAVAILABLE", "TURN_TIMEOUT")
 # Hints for failed steps that have none.
-_SNAPSHOT = "Run 'clawperator snapshot --device {serial}' to see the screen."
-_DOCTOR = "Run 'clawperator doctor --device {serial}' to check the device."
+_SNAPSHOT = "Run 'clawperator snapshot {device}' to see the screen."
+_DOCTOR = "Run 'clawperator doctor {device}' to check the device."
 _HINTS: Mapping[str, str] = {
     **dict.fromkeys(("NODE_NOT_FOUND", "NODE_NOT_CLICKABLE", "TARGET_NOT_FOUND", "TEXT_NOT_ACCEPTED"), _SNAPSHOT),
     **dict.fromkeys(("CONTAINER_NOT_FOUND", "CONTAINER_NOT_SCROLLABLE", "CONTAINER_LOST"), _SNAPSHOT),
     **dict.fromkeys(("VALUE_NODE_NOT_FOUND", "VALIDATOR_MISMATCH", "NAVIGATION_TIMEOUT"), _SNAPSHOT),
     **dict.fromkeys(("COMMAND_TIMEOUT", "URI_NOT_HANDLED", "GESTURE_FAILED"), _SNAPSHOT),
-    "APP_NOT_FOUND": "Run 'clawperator packages list --device {serial}' for the installed apps.",
+    "APP_NOT_FOUND": "Run 'clawperator packages list {device}' for the installed apps.",
 }
 
 
@@ -193,7 +193,7 @@ def _report(plan: Plan, result: ExecutionResult, secrets: tuple[str, ...]) -> To
     try:
         only_step(result.envelope, result.deviceId)
     except ClawError as e:
-        hint = e.own_hint or _HINTS.get(e.code, _DOCTOR).format(serial=result.deviceId)
+        hint = e.own_hint or _HINTS.get(e.code, _DOCTOR).format(device=device_flag(result.deviceId))
         return failed_result(e.with_(hint=hint), result=document, evidence=evidence, secrets=secrets)
     return ToolResult(
         handled=True,

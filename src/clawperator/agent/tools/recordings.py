@@ -191,11 +191,14 @@ def _after_step(outcome: "StepOutcome", context: ToolContext) -> None:
 
 def _step_error(document: dict[str, object], serial: str) -> ClawError:
     """The error of the step that was not proved."""
+    from clawperator.device import device_flag
+
     code, hint = str(document["code"]), document.get("hint")
+    look = f"Run 'clawperator snapshot {device_flag(serial)}' to see the screen."
     return ClawError(
         code if code in CODES else "UNKNOWN",
         str(document["message"]),
-        hint=hint if isinstance(hint, str) else f"Run 'clawperator snapshot --device {serial}' to see the screen.",
+        hint=hint if isinstance(hint, str) else look,
         operation="recording_replay",
         target=serial,
     )

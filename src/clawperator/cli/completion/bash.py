@@ -74,8 +74,10 @@ _clawperator() {
         done < <(if [[ $item == @files ]]; then compgen -f -- "$cur"; else compgen -d -- "$cur"; fi)
         ;;
       @serials)
+        # A serial may have spaces and quotes: insert it as the shell reads it.
         while IFS= read -r item; do
-          [[ $item == "$cur"* ]] && COMPREPLY[${#COMPREPLY[@]}]=$prefix$item
+          printf -v last %q "$item"
+          [[ $item == "$cur"* || $last == "$cur"* ]] && COMPREPLY[${#COMPREPLY[@]}]=$prefix$last
         done < <(_clawperator_serials)
         ;;
       *) [[ $item == "$cur"* ]] && COMPREPLY[${#COMPREPLY[@]}]=$prefix$item ;;

@@ -14,7 +14,8 @@ SERIALS = "@serials"
 # Prints one serial per line in every shell. Errors are not printed, and a hanging adb server ends no key press.
 LIST_SERIALS = (
     "if command -v timeout >/dev/null 2>&1; then timeout 3 clawperator devices --json; "
-    'else clawperator devices --json; fi 2>/dev/null </dev/null | grep -o \'"serial":"[^"]*"\' | cut -d\'"\' -f4'
+    "else clawperator devices --json; fi 2>/dev/null </dev/null | "
+    r"""grep -oE '"serial":"([^"\\]|\\.)*"' | sed 's/^"serial":"//; s/"$//; s/\\\(.\)/\1/g'"""
 )
 
 

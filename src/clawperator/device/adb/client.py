@@ -17,6 +17,7 @@ from msgspec import Struct
 from clawperator._deadline import Deadline
 from clawperator._notes import trace
 from clawperator._text import one_line
+from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError, RefusedError
 
 _CONNECT_SECONDS = 5.0
@@ -326,7 +327,7 @@ def _not_run(device: Device, script: str, error: Exception) -> ClawError:
     return ClawError(
         "DEVICE_SHELL_UNAVAILABLE",
         f"device {device.serial} did not complete a shell command: {reason}",
-        hint=f"Run 'clawperator doctor --device {device.serial}' to check the device.",
+        hint=f"Run 'clawperator doctor {device_flag(device.serial)}' to check the device.",
         details={"command": _program(script)},
         operation="shell",
         target=device.serial,

@@ -17,6 +17,7 @@ from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb_system import AdbSystem
 from clawperator.device.backends.host_actions import capture_png, force_stop, is_running, save_screenshot
+from clawperator.device.serials import device_flag
 from clawperator.engine import Engine, Key, SystemClock, Windows
 from clawperator.errors import ClawError
 from clawperator.ui import Bounds, Hierarchy, Node, parse_hierarchy
@@ -194,7 +195,7 @@ class AdbDriver(AdbSystem):
             raise ClawError(
                 "DEVICE_SHELL_UNAVAILABLE",
                 f"{self._device.serial} does not report its display size",
-                hint=f"Run 'clawperator doctor --device {self._device.serial}' to check the device.",
+                hint=f"Run 'clawperator doctor {device_flag(self._device.serial)}' to check the device.",
                 target=self._device.serial,
             )
         width, height = self._size if self._rotation % 2 == 0 else self._size[::-1]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from clawperator._text import printable
 from clawperator.device.adb.client import Device, ShellAnswer
 from clawperator.device.adb.quoting import command_line
+from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError
 
 _INSTALL_SECONDS = 120.0
@@ -88,7 +89,7 @@ class AdbSystem:
             raise ClawError(
                 "ANDROID_PACKAGE_FAILED",
                 f"{self._name} did not {verb} {' '.join((package, *more))}: {printable(reason[:300])}",
-                hint=f"Run 'clawperator packages list --device {self._name}' for the installed apps.",
+                hint=f"Run 'clawperator packages list {device_flag(self._name)}' for the installed apps.",
                 details={"application_id": package},
             )
 
@@ -123,7 +124,7 @@ class AdbSystem:
             raise ClawError(
                 "DEVICE_SHELL_UNAVAILABLE",
                 f"{self._name} does not report its time",
-                hint=f"Run 'clawperator doctor --device {self._name}' to check the device.",
+                hint=f"Run 'clawperator doctor {device_flag(self._name)}' to check the device.",
             )
         return f"{max(0.0, int(now) - int(found[1]) * _UNITS[found[2]]):.3f}"
 
@@ -133,7 +134,7 @@ class AdbSystem:
             raise ClawError(
                 "APP_NOT_FOUND",
                 f"{package} is not installed on {self._name}",
-                hint=f"Run 'clawperator packages list --device {self._name}' for the installed apps.",
+                hint=f"Run 'clawperator packages list {device_flag(self._name)}' for the installed apps.",
                 details={"application_id": package},
             )
         return int(found[1])

@@ -7,6 +7,7 @@ from typing import Any
 from clawperator.contract import ACTIONS, StepResult
 from clawperator.device.adb.client import Device, exec_out, run_shell
 from clawperator.device.adb.quoting import command_line
+from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError
 
 _CLOSE_SECONDS = 10.0
@@ -50,7 +51,7 @@ def force_stop(device: Device, package: str, *, seconds: float = _CLOSE_SECONDS)
         raise ClawError(
             "DEVICE_SHELL_UNAVAILABLE",
             f"cannot close {package} on {device.serial}: {answer.complaint}",
-            hint=f"Run 'clawperator doctor --device {device.serial}' to check the device.",
+            hint=f"Run 'clawperator doctor {device_flag(device.serial)}' to check the device.",
             details={"applicationId": package, "adbExitCode": answer.code},
         )
 

@@ -27,6 +27,7 @@ from clawperator.device.backends.operator_log import (
     read_record,
 )
 from clawperator.device.lease import Lease
+from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError, RefusedError
 
 GRACE_SECONDS = HOST_GRACE_MS / 1000
@@ -229,7 +230,7 @@ class _Delivery:
 
     def _timeout_error(self) -> ClawError:
         last = self._document["actions"][-1]
-        hint = f"Run 'clawperator doctor --device {self._device.serial}' to check the Operator."
+        hint = f"Run 'clawperator doctor {device_flag(self._device.serial)}' to check the Operator."
         if self._dispatched == "sent" and self._events:
             hint = "The Operator is still running the plan. Retry with a larger --timeout, or split the plan."
         elif self._dispatched != "not_sent":
@@ -275,14 +276,14 @@ class _Delivery:
             return self._error(
                 "OPERATOR_NOT_RUNNING",
                 f"Operator {self._package} is installed on {self._device.serial} but not running",
-                f"Open the Operator app on the device, then run 'clawperator doctor --fix --device "
-                f"{self._device.serial}'.",
+                f"Open the Operator app on the device, then run 'clawperator doctor --fix "
+                f"{device_flag(self._device.serial)}'.",
             )
         if code == _BROADCAST_FAILED:
             return self._error(
                 "BROADCAST_FAILED",
                 f"the broadcast to {self._package} failed: {stderr}",
-                f"Run 'clawperator doctor --device {self._device.serial}' to check the device.",
+                f"Run 'clawperator doctor {device_flag(self._device.serial)}' to check the device.",
             )
         return self._connection_error(f"logcat exited with code {code}")
 

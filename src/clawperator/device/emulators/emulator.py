@@ -23,6 +23,7 @@ from clawperator.device.emulators.avd import (
     system_image,
 )
 from clawperator.device.emulators.sdk import TOOLS, find_tool, require_tools, run_tool
+from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError
 
 _QUERY_SECONDS = 10.0
@@ -123,7 +124,7 @@ def start_emulator(name: str, timeouts: EmulatorTimeouts | None = None) -> Start
         raise ClawError(
             "EMULATOR_ALREADY_RUNNING",
             f"emulator {name} is already running as {running[name]}",
-            hint=f"Use it with '--device {running[name]}'.",
+            hint=f"Use it with '{device_flag(running[name])}'.",
             details={"avdName": name, "serial": running[name]},
             operation="emulator",
             target=name,

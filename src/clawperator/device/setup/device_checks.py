@@ -10,6 +10,7 @@ from clawperator._text import one_line
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
+from clawperator.device.serials import device_flag, shell_word
 from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, failed_check, passed
 from clawperator.device.setup.install import read_setting
 from clawperator.device.setup.version_check import install_command, probe_compatibility, require_operator
@@ -53,7 +54,7 @@ def discover(serial: str | None, simulated: str | None = None) -> tuple[Check, s
             f"several devices are ready: {', '.join(ready)}",
             details={"devices": ready},
         )
-        step = Step("manual", f"Choose one: clawperator doctor --device {ready[0]}")
+        step = Step("manual", f"Choose one: clawperator doctor {device_flag(ready[0])}")
         return failed_check(id_, error, step, status="warn", title="Choose a device"), None
     chosen = serial if serial is not None else next(iter(ready), None) or _most_likely(listed)
     state = next((device.state for device in listed if device.serial == chosen), None)
@@ -84,7 +85,7 @@ def _not_ready(id_: str, serial: str | None, state: str | None, ready: list[str]
         error = ClawError(
             f"DEVICE_{state.upper()}", f"simulated phone {serial} is {state} because of a fault", details=details
         )
-        step = Step("manual", f"clawperator phone fault {state} off --device {serial}")
+        step = Step("manual", f"clawperator phone fault {state} off {device_flag(serial)}")
         return failed_check(id_, error, step, title="Turn the fault off")
     if state == "unauthorized":
         message = f"device {serial} has not authorized this computer"
@@ -98,7 +99,7 @@ def _not_ready(id_: str, serial: str | None, state: str | None, ready: list[str]
         return failed_check(id_, error, step, title="Reconnect the device")
     error = ClawError("DEVICE_NOT_FOUND", f"device {serial} is not connected{_set_by(serial)}", details=details)
     known = (
-        f"Use one of: {', '.join(ready)}."
+        f"Use one of: {', '.join(map(shell_word, ready))}."
         if ready
         else "Connect it, or start a simulated phone: clawperator phone start"
     )
@@ -191,7 +192,7 @@ def _check_setting(device: Device, id_: str) -> Check:
         status="warn",
         code=code,
         summary=f"{what} {'are' if what.endswith('s') else 'is'} off",
-        fix=Fix(f"Turn on {what}", [Step("shell", f"clawperator doctor --fix --device {device.serial}")]),
+        fix=Fix(f"Turn on {what}", [Step("shell", f"clawperator doctor --fix {device_flag(device.serial)}")]),
         deviceGuidance=_DEVELOPER,
     )
 
@@ -229,7 +230,7 @@ def _delivery_failed(id_: str, error: ClawError, device: Device, package: str) -
         return _not_running(id_, "the Operator's process is not running", device, package)
     steps = _repair_steps(device, package)
     if error.code == "RESULT_ENVELOPE_TIMEOUT":
-        steps.append(Step("manual", f"Then run: clawperator snapshot --verbose --device {device.serial}"))
+        steps.append(Step("manual", f"Then run: clawperator snapshot --verbose {device_flag(device.serial)}"))
     return failed_check(id_, error, *steps, title="Restart the Operator")
 
 
@@ -248,7 +249,7 @@ def _not_running(id_: str, reason: str, device: Device, package: str) -> Check:
 
 def _repair_steps(device: Device, package: str) -> list[Step]:
     """Grant missing permissions; if none was missing, ``doctor --fix`` turns the service off and on."""
-    which = f"--device {device.serial}" + f" --operator-package {package}" * (package != OPERATOR_PACKAGE)
+    which = f"{device_flag(device.serial)}" + f" --operator-package {package}" * (package != OPERATOR_PACKAGE)
     return [
         Step("shell", f"clawperator grant-device-permissions {which}"),
         Step("shell", f"clawperator doctor --fix {which}"),
@@ -280,7 +281,7 @@ def check_smoke(device: Device, package: str) -> Check:
     error = ClawError(
         "SMOKE_OPEN_SETTINGS_FAILED",
         f"cannot open Settings: {reason}",
-        hint=f"Run 'clawperator open {_SETTINGS} --device {device.serial}' and check the screen.",
+        hint=f"Run 'clawperator open {_SETTINGS} {device_flag(device.serial)}' and check the screen.",
     )
     return failed_check(id_, error)
 

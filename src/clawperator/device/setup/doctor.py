@@ -10,6 +10,7 @@ from clawperator._settings import setting
 from clawperator.device.adb.client import Device
 from clawperator.device.discovery import resolve_device, simulated_phones
 from clawperator.device.host_log import Level, log_event
+from clawperator.device.serials import device_flag
 from clawperator.device.setup import device_checks, host_checks
 from clawperator.device.setup.host_checks import Check
 from clawperator.errors import ClawError
@@ -232,7 +233,8 @@ def _next_actions(found: list[Check], serial: str | None) -> list[str]:
         if check.deviceGuidance:
             steps.append(f"On the device: {check.deviceGuidance.screen}")
     if not steps:
-        steps = [f"clawperator snapshot --device {serial}", "clawperator help"]
+        chosen = "" if serial is None else f" {device_flag(serial)}"
+        steps = [f"clawperator snapshot{chosen}", "clawperator help"]
     return list(dict.fromkeys(steps))
 
 

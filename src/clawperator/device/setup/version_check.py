@@ -9,6 +9,7 @@ from clawperator import __version__
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.packages import list_packages, other_variants
+from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError
 
 _SECONDS = 15.0
@@ -96,7 +97,7 @@ def require_operator(device: Device, package: str) -> None:
 
 
 def install_command(serial: str) -> str:
-    return f"clawperator operator setup --apk <operator.apk> --device {serial}"
+    return f"clawperator operator setup --apk <operator.apk> {device_flag(serial)}"
 
 
 def _read_versions(device: Device, package: str) -> tuple[str, int | UnsetType]:
@@ -130,7 +131,7 @@ def _compare(version: str, name: str, package: str) -> None:
 
 
 def _remediation(code: str, version: str, package: str, serial: str) -> list[str]:
-    again = f"clawperator version --check-compat --device {serial} --operator-package {package}"
+    again = f"clawperator version --check-compat {device_flag(serial)} --operator-package {package}"
     match code:
         case "OPERATOR_NOT_INSTALLED" | "APK_VERSION_INVALID" | "APK_VERSION_UNREADABLE":
             return [f"Get the APK of Operator {version}.", install_command(serial), again]

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator.contract import PACKAGE_NAME, SESSION_ID, ResultEnvelope
 from clawperator.contract.limits import MAX_ID_LENGTH
-from clawperator.device import Avd, ListedDevice, Report
+from clawperator.device import MAX_SERIAL_BYTES, Avd, ListedDevice, Report
 from clawperator.device.emulators.emulator import RunningEmulator
 from clawperator.recording import ListedRecording
 
@@ -22,8 +22,8 @@ DeviceId = Annotated[
     str,
     Meta(
         min_length=1,
-        max_length=128,
-        pattern=r"^[A-Za-z0-9._:\[\]%()-]+$",
+        max_length=MAX_SERIAL_BYTES,
+        pattern=r"^[^\u0000-\u001f\u007f-\u009f]+$",
         description="device serial (default: the only device)",
     ),
 ]

@@ -74,6 +74,7 @@ def _isolated_environment(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None
     )
     for name in (
         "ADB_SERVER_SOCKET",
+        "ANDROID_ADB_SERVER_ADDRESS",
         "ANDROID_SERIAL",
         "CLAW_CONFIG_HOME",
         *(f"CLAWPERATOR_{word}" for word in ours),

@@ -287,6 +287,7 @@ def test_no_error_code_is_misspelt(page: Path) -> None:
         "HYPOTHESIS_PROFILE",
         "NO_COLOR",
         "ANDROID_ADB_SERVER_PORT",
+        "ANDROID_ADB_SERVER_ADDRESS",
         "ADB_SERVER_SOCKET",
         "ANDROID_SERIAL",
         "CLAWPERATOR_HOME",

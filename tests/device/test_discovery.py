@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.device.adb import binary
-from clawperator.device.adb.client import Endpoint, adb_endpoint
+from clawperator.device.adb.client import Endpoint
 from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
 from clawperator.errors import ClawError
 from tests.device.adb.scripted_server import scripted, text
@@ -52,30 +52,10 @@ def refused(serial: str | None = None) -> ClawError:
     return error.value
 
 
-@pytest.mark.parametrize(
-    ("variables", "endpoint"),
-    [
-        ({}, Endpoint("127.0.0.1", 5037)),
-        ({"ANDROID_ADB_SERVER_PORT": "5038"}, Endpoint("127.0.0.1", 5038)),
-        ({"ANDROID_ADB_SERVER_PORT": "no"}, Endpoint("127.0.0.1", 5037)),
-        ({"ADB_SERVER_SOCKET": "tcp:5039", "ANDROID_ADB_SERVER_PORT": "5038"}, Endpoint("127.0.0.1", 5039)),
-        ({"ADB_SERVER_SOCKET": "tcp:desk:5039"}, Endpoint("desk", 5039)),
-        ({"ADB_SERVER_SOCKET": "localfilesystem:/x"}, Endpoint("127.0.0.1", 5037)),
-    ],
-)
-def test_adbs_own_variables_set_the_server_address(
-    variables: dict[str, str], endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("ANDROID_ADB_SERVER_PORT")
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert adb_endpoint() == endpoint
-
-
 def test_the_only_phone_is_meant(adb: Adb) -> None:
     adb.lists(pixel="device")
     assert resolve_device(None).serial == "pixel"
-    assert resolve_device(None).endpoint == Endpoint("127.0.0.1", adb.port)
+    assert resolve_device(None).endpoint == Endpoint("localhost", adb.port)
 
 
 def test_the_only_phone_that_is_ready_is_meant(adb: Adb) -> None:

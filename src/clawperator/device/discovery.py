@@ -10,7 +10,8 @@ from clawperator._home import SERIAL, PhoneFolder, PhoneRecord, phone_folders
 from clawperator._notes import trace
 from clawperator._settings import setting
 from clawperator._text import one_line
-from clawperator.device.adb.client import Connection, Device, Endpoint, adb_endpoint, not_ready
+from clawperator.device.adb.client import Connection, Device, Endpoint, not_ready
+from clawperator.device.adb.server import adb_endpoint
 from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError, RefusedError
 

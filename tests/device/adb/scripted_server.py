@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from clawperator.device.adb.client import Device, Endpoint
@@ -18,11 +18,11 @@ class Pause:
 
 
 def text(answer: str) -> bytes:
-    return b"OKAY%04x" % len(answer) + answer.encode()
+    return b"OKAY%04x" % len(answer.encode()) + answer.encode()
 
 
 def refusal(reason: str) -> bytes:
-    return b"FAIL%04x" % len(reason) + reason.encode()
+    return b"FAIL%04x" % len(reason.encode()) + reason.encode()
 
 
 def packet(kind: int, data: bytes) -> bytes:
@@ -63,6 +63,41 @@ def _serve(listener: socket.socket, answers: Iterable[bytes | Pause], after: byt
             else:
                 peer.sendall(after)
                 _hang_up(peer)
+
+
+@contextmanager
+def answering(
+    answer: Callable[[str], bytes | Pause], address: tuple[str, int] | str = (LOCALHOST, 0)
+) -> Iterator[socket.socket]:
+    """A server that answers each request by its text, on the loopback or on a unix socket. Yields its listener."""
+    unix = isinstance(address, str)
+    family = socket.AF_UNIX if unix else socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    with socket.socket(family) as listener:
+        listener.bind(address)
+        listener.listen()
+        listener.settimeout(SECONDS)
+        over = threading.Event()
+        thread = threading.Thread(target=_answer, args=(listener, answer, over), daemon=True)
+        thread.start()
+        try:
+            yield listener
+        finally:
+            over.set()
+            with suppress(OSError), socket.socket(family) as last:
+                last.connect(listener.getsockname())
+            thread.join(SECONDS)
+
+
+def _answer(listener: socket.socket, answer: Callable[[str], bytes | Pause], over: threading.Event) -> None:
+    while not over.is_set():
+        with suppress(OSError, ValueError), listener.accept()[0] as peer:
+            peer.settimeout(SECONDS)
+            while not over.is_set():
+                given = answer(read_exactly(peer, int(read_exactly(peer, 4), 16)).decode())
+                if isinstance(given, Pause):
+                    over.wait(NEVER_SECONDS)
+                    break
+                peer.sendall(given)
 
 
 def _hang_up(peer: socket.socket) -> None:

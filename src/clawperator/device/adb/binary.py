@@ -6,7 +6,15 @@ import subprocess
 import sys
 
 from clawperator._deadline import Deadline
-from clawperator.device.adb.client import adb_endpoint
+from clawperator.device.adb.server import (
+    ADDRESS,
+    PORT,
+    SOCKET,
+    adb_endpoint,
+    can_start,
+    not_running,
+    server_environment,
+)
 from clawperator.errors import ClawError
 
 _START_SECONDS = 20
@@ -42,11 +50,16 @@ def require_adb() -> str:
     return found
 
 
-def run_adb(*arguments: str, seconds: float = 30) -> "subprocess.CompletedProcess[bytes]":
-    """Run the adb program. ``ADB_SERVER_FAILED`` when it does not end in time or cannot be run."""
+def run_adb(
+    *arguments: str, seconds: float = 30, asks_server: bool = True
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run the adb program. ``ADB_SERVER_FAILED`` when it does not end in time or cannot be run.
+
+    Without ``asks_server`` the address of the server does not matter, not even an invalid one.
+    """
     program = require_adb()
-    endpoint = adb_endpoint()
-    environment = {**os.environ, "ANDROID_ADB_SERVER_PORT": str(endpoint.port)}
+    others = {name: value for name, value in os.environ.items() if name not in (SOCKET, ADDRESS, PORT)}
+    environment = others | (server_environment(adb_endpoint()) if asks_server else {})
     try:
         return subprocess.run(  # noqa: S603 - the program the user has named or installed
             [program, *arguments],
@@ -56,23 +69,28 @@ def run_adb(*arguments: str, seconds: float = 30) -> "subprocess.CompletedProces
             check=False,
             env=environment,
         )
-    except (OSError, subprocess.TimeoutExpired) as e:
-        raise ClawError(
-            "ADB_SERVER_FAILED",
-            f"{program} failed: {e}",
-            hint="Run 'adb kill-server', then retry.",
-            operation="adb",
-        ) from e
+    except subprocess.TimeoutExpired as e:
+        raise _failed(f"'adb {arguments[0]}' did not end within {seconds:g} s", program) from e
+    except OSError as e:
+        raise _failed(f"{program} failed: {e}", program) from e
 
 
 def start_server() -> None:
-    """Start the adb server at ``adb_endpoint``."""
+    """Start the adb server at ``adb_endpoint``. ``ADB_SERVER_FAILED`` when it cannot be started there."""
+    endpoint = adb_endpoint()
+    if not can_start(endpoint):
+        raise not_running(endpoint)
     done = run_adb("start-server", seconds=_START_SECONDS)
     if done.returncode != 0:
         reason = " ".join((done.stderr or done.stdout).decode("utf-8", "replace").split())[:500]
-        raise ClawError(
-            "ADB_SERVER_FAILED",
-            f"the adb server did not start: {reason}",
-            hint="Run 'adb kill-server', then retry.",
-            operation="adb",
-        )
+        raise _failed(f"the adb server did not start at {endpoint.address}: {reason}", endpoint.address)
+
+
+def _failed(message: str, target: str) -> ClawError:
+    return ClawError(
+        "ADB_SERVER_FAILED",
+        message,
+        hint="Run 'adb kill-server', then retry.",
+        operation="adb",
+        target=target,
+    )

@@ -4,7 +4,6 @@ One socket carries one request, then, once a transport is chosen, one service of
 transfer. The simulated phone speaks the same protocol, so it needs no adb.
 """
 
-import os
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -20,8 +19,9 @@ from clawperator._text import one_line
 from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError, RefusedError
 
+# The host of a server on this computer, by IPv4 or IPv6.
+LOOPBACK = "localhost"
 _CONNECT_SECONDS = 5.0
-_DEFAULT_PORT = 5_037
 _BLOCK = 65_536
 _MAX_REQUEST = 0xFFFF
 _MAX_COMPLAINT = 4_096
@@ -35,22 +35,23 @@ _STDIN, _STDOUT, _STDERR, _EXIT, _CLOSE_STDIN = range(5)
 
 
 class Endpoint(Struct, frozen=True):
-    """The address of an adb server: a real one, or that of a simulated phone."""
+    """The address of an adb server: a real one, or that of a simulated phone.
+
+    ``path`` is that of a unix socket, which has no host and no port. An abstract one begins with NUL.
+    """
 
     host: str
     port: int
     simulated: bool = False
+    path: str = ""
 
-
-def adb_endpoint() -> Endpoint:
-    """The address of the adb server, from the environment variables that adb itself reads."""
-    given = os.environ.get("ADB_SERVER_SOCKET", "")
-    if given.startswith("tcp:"):
-        host, _, port = given.removeprefix("tcp:").rpartition(":")
-        if port.isdecimal():
-            return Endpoint(host or "127.0.0.1", int(port))
-    port = os.environ.get("ANDROID_ADB_SERVER_PORT", "")
-    return Endpoint("127.0.0.1", int(port) if port.isdecimal() else _DEFAULT_PORT)
+    @property
+    def address(self) -> str:
+        """The address as users write it."""
+        if self.path:
+            kind = "localabstract:" if self.path.startswith("\0") else "localfilesystem:"
+            return kind + self.path.removeprefix("\0")
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 class Device(Struct, frozen=True):
@@ -62,7 +63,7 @@ class Device(Struct, frozen=True):
 
 def simulated_address(device: Device) -> str:
     """The address of a simulated phone; empty for other devices, which share an adb server."""
-    return f"{device.endpoint.host}:{device.endpoint.port}" if device.endpoint.simulated else ""
+    return device.endpoint.address if device.endpoint.simulated else ""
 
 
 class ShellAnswer(Struct, frozen=True):
@@ -92,7 +93,8 @@ class Connection:
         self._deadline = deadline
         wait = min(_CONNECT_SECONDS, deadline.left())
         self._socket = _connect(endpoint, wait)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not endpoint.path:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer = b""
 
     def __enter__(self) -> Self:
@@ -122,10 +124,17 @@ class Connection:
         if status != b"OKAY":
             raise ConnectionError(f"expected OKAY or FAIL from the adb server, got {status!r}")
 
-    def read_text(self) -> str:
-        """Read a text that is preceded by its length in four hex digits."""
+    def read_answer(self) -> str:
+        """Read the text after OKAY. Some services send a status of their own first; ``RefusedError`` for FAIL."""
+        head = self.read_exactly(4)
+        if head == b"FAIL":
+            raise RefusedError(one_line(self.read_text(), 500))
+        return self.read_text(b"" if head == b"OKAY" else head)
+
+    def read_text(self, head: bytes = b"") -> str:
+        """Read a text that is preceded by its length in four hex digits: ``head``, if they were read already."""
         try:
-            size = int(self.read_exactly(4), 16)
+            size = int(head or self.read_exactly(4), 16)
         except ValueError:
             raise ConnectionError("the adb server sent no text length") from None
         return self.read_exactly(size).decode("utf-8", "replace")
@@ -165,13 +174,26 @@ class Connection:
 
 
 def _connect(endpoint: Endpoint, seconds: float) -> socket.socket:
-    if not endpoint.host.replace(".", "").isdecimal():
-        return socket.create_connection((endpoint.host, endpoint.port), seconds)
-    # Name resolution costs two milliseconds at start-up, and an address needs none.
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if endpoint.path:
+        return _open(socket.AF_UNIX, endpoint.path, seconds)
+    if endpoint.host == LOOPBACK:  # adb tries both, in this order
+        try:
+            return _open(socket.AF_INET, ("127.0.0.1", endpoint.port), seconds)
+        except ConnectionRefusedError:
+            with suppress(OSError):
+                return _open(socket.AF_INET6, ("::1", endpoint.port), seconds)
+            raise
+    if endpoint.host.replace(".", "").isdecimal():
+        # Name resolution costs two milliseconds at start-up, and an address needs none.
+        return _open(socket.AF_INET, (endpoint.host, endpoint.port), seconds)
+    return socket.create_connection((endpoint.host, endpoint.port), seconds)
+
+
+def _open(family: int, address: tuple[str, int] | str, seconds: float) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
     try:
         made.settimeout(seconds)
-        made.connect((endpoint.host, endpoint.port))
+        made.connect(address)
     except BaseException:
         made.close()
         raise

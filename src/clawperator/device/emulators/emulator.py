@@ -222,7 +222,7 @@ def _running_names() -> dict[str, str]:
     try:
         listed = list_devices()
     except ClawError as e:
-        if e.code in ("ADB_NOT_FOUND", "ADB_SERVER_FAILED"):
+        if e.code == "ADB_NOT_FOUND":
             return {}
         raise
     found = {}

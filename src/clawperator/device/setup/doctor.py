@@ -18,6 +18,7 @@ from clawperator.errors import ClawError
 # A service that was just turned on needs a moment before it responds.
 _ANSWER_TRIES = 4
 _ANSWER_PAUSE = 0.4
+_KILL_SECONDS = 10
 _ADVISORY = ("readiness.settings.",)
 # Critical checks after whose failure the next checks still run.
 _CONTINUE_AFTER = ("device.capability", "readiness.apk.presence")
@@ -192,8 +193,10 @@ def _repair(found: list[Check], device: Device | None, package: str) -> Iterator
 
 def _restart_server(_: Check, __: Device | None, ___: str) -> None:
     from clawperator.device.adb.binary import run_adb, start_server
+    from clawperator.device.adb.server import adb_endpoint, can_start
 
-    run_adb("kill-server")
+    if can_start(adb_endpoint()):  # others may use the server of another computer
+        run_adb("kill-server", seconds=_KILL_SECONDS)
     start_server()
 
 

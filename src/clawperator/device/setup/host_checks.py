@@ -6,9 +6,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
-from clawperator.device.adb.client import Connection, adb_endpoint
-from clawperator.errors import ClawError, RefusedError
+from clawperator.device.adb.server import NoServerError, adb_endpoint, ask_server, can_start
+from clawperator.errors import ClawError
 
 Status = Literal["pass", "warn", "fail"]
 
@@ -92,7 +91,8 @@ def check_adb(simulated: str | None) -> Check:
         return passed(id_, f"adb is not installed; the simulated phone {simulated} does not need it", needed=False)
     try:
         program = require_adb()
-        lines = run_adb("version", seconds=_VERSION_SECONDS).stdout.decode("utf-8", "replace").splitlines()
+        ran = run_adb("version", seconds=_VERSION_SECONDS, asks_server=False)
+        lines = ran.stdout.decode("utf-8", "replace").splitlines()
     except ClawError as e:
         phone = Step("manual", "Or start a simulated phone, which needs no adb: clawperator phone start")
         return failed_check(
@@ -107,34 +107,33 @@ def check_adb(simulated: str | None) -> Check:
 
 
 def check_server(simulated: str | None) -> Check:
-    """Check that the adb server runs; it is started if needed."""
+    """Check that the adb server runs; it is started if needed. A simulated phone does not need it."""
     from clawperator.device.adb.binary import start_server
 
     id_ = "host.adb.server"
-    endpoint = adb_endpoint()
-    where = f"{endpoint.host}:{endpoint.port}"
-    if _answers():
-        return passed(id_, f"the adb server is running at {where}")
-    if simulated is not None:
-        return passed(
-            id_, f"no adb server is running; the simulated phone {simulated} does not need it", needed=False
-        )
     try:
-        start_server()
+        endpoint = adb_endpoint()
+        try:
+            ask_server(endpoint, "host:version")
+        except NoServerError:
+            if simulated is not None:
+                summary = f"no adb server is running; the simulated phone {simulated} does not need it"
+                return passed(id_, summary, needed=False)
+            start_server()
+            return passed(id_, f"the adb server was started at {endpoint.address}")
     except ClawError as e:
-        steps = (Step("shell", "adb kill-server"), Step("shell", "adb start-server"))
-        return failed_check(id_, e, *steps, title="Restart the adb server")
-    return passed(id_, f"the adb server was started at {where}")
+        # Devices other than the simulated phone cannot be reached.
+        return _server_failed(id_, e, status="fail" if simulated is None else "warn")
+    return passed(id_, f"the adb server is running at {endpoint.address}")
 
 
-def _answers() -> bool:
-    try:
-        with Connection(adb_endpoint(), Deadline(_VERSION_SECONDS)) as connection:
-            connection.request("host:version")
-            connection.read_text()
-    except (OSError, RefusedError):
-        return False
-    return True
+def _server_failed(id_: str, error: ClawError, *, status: Status) -> Check:
+    if error.code != "ADB_SERVER_FAILED":
+        return failed_check(id_, error, status=status, title="Correct the address of the adb server")
+    if not can_start(adb_endpoint()):
+        return failed_check(id_, error, status=status, title="Start the adb server")
+    steps = (Step("shell", "adb kill-server"), Step("shell", "adb start-server"))
+    return failed_check(id_, error, *steps, status=status, title="Restart the adb server")
 
 
 def check_java() -> Check:

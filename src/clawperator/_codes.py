@@ -123,6 +123,8 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "DEVICE_NOT_FOUND": Code(_RUNTIME, False, "the chosen device is not connected"),
         "DEVICE_UNAUTHORIZED": Code(_RUNTIME, False, "the device has not authorized this computer"),
         "DEVICE_OFFLINE": Code(_RUNTIME, True, "the device is connected but does not respond"),
+        "DEVICE_CONNECTING": Code(_RUNTIME, True, "adb is still connecting to the device"),
+        "DEVICE_NOT_BOOTED": Code(_RUNTIME, False, "the device is in recovery or the bootloader, not in Android"),
         "DEVICE_SHELL_UNAVAILABLE": Code(_RUNTIME, True, "the device's shell did not run a command"),
         "DEVICE_NOT_INTERACTIVE": Code(_RUNTIME, False, "the device is asleep"),
         "DEVICE_DEV_OPTIONS_DISABLED": Code(_RUNTIME, False, "developer options are off"),

@@ -77,6 +77,8 @@ HINTS: Mapping[str, str] = {
     "DEVICE_NOT_FOUND": _DEVICES,
     "DEVICE_UNAUTHORIZED": "Unlock the device and accept the USB debugging dialog.",
     "DEVICE_OFFLINE": "Run 'adb reconnect', or unplug and reconnect the device.",
+    "DEVICE_CONNECTING": "Retry in a moment.",
+    "DEVICE_NOT_BOOTED": "Run 'adb reboot' to start Android.",
     "DEVICE_SHELL_UNAVAILABLE": _DOCTOR,
     "DEVICE_NOT_INTERACTIVE": "Press the power button of the device.",
     "DEVICE_DEV_OPTIONS_DISABLED": "Turn on developer options in the device's Settings.",

@@ -1,14 +1,20 @@
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from clawperator._deadline import limited
+from clawperator._notes import listening
+from clawperator.device import discovery
 from clawperator.device.adb import binary
 from clawperator.device.adb.client import Endpoint
-from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
+from clawperator.device.discovery import ListedDevice, is_wireless, list_devices, resolve_device
+from clawperator.device.serials import NO_SERIAL
 from clawperator.errors import ClawError
-from tests.device.adb.scripted_server import scripted, text
+from tests.device.adb.scripted_server import Pause, answering, refusal, scripted, text
+from tests.support.hanging import HANG_SECONDS
 from tests.support.routes import registered
 
 SERVER = 41_000  # nobody asks it: a simulated phone that was named is not listed first
@@ -36,8 +42,16 @@ class Adb:
         self.port = 0
 
     def lists(self, **states: str) -> None:
-        answer = text("".join(f"{serial}\t{state}\n" for serial, state in states.items()))
-        self.port = self._stack.enter_context(scripted(answer)).endpoint.port
+        self.answers(lambda _: text("".join(f"{serial}\t{state}\n" for serial, state in states.items())))
+
+    def lists_on_usb(self, *devices: tuple[str, str, str]) -> None:
+        """Each device has a serial, a state and a path, which only the long list has."""
+        short = "".join(f"{serial}\t{state}\n" for serial, state, _ in devices)
+        long = "".join(f"{serial:<22} {state} {path} transport_id:1\n" for serial, state, path in devices)
+        self.answers(lambda request: text(long if request == "host:devices-l" else short))
+
+    def answers(self, answer: Callable[[str], bytes | Pause]) -> None:
+        self.port = self._stack.enter_context(answering(answer)).getsockname()[1]
         self._monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(self.port))
 
 
@@ -78,13 +92,15 @@ def test_of_several_phones_one_must_be_chosen(adb: Adb) -> None:
     [
         ("offline", "DEVICE_OFFLINE"),
         ("unauthorized", "DEVICE_UNAUTHORIZED"),
-        ("recovery", "DEVICE_NOT_FOUND"),
+        ("recovery", "DEVICE_NOT_BOOTED"),
+        ("no permissions (user in plugdev group); see [http://x]", "ADB_NO_USB_PERMISSIONS"),
     ],
 )
 def test_a_device_that_is_not_ready_reports_the_reason(state: str, code: str, adb: Adb) -> None:
     adb.lists(pixel=state)
-    assert refused("pixel").code == code
-    assert refused().code == code
+    for error in (refused("pixel"), refused()):
+        assert error.code == code
+        assert error.details == {"serial": "pixel", "state": state, "connected": []}
 
 
 def test_no_phone_at_all(adb: Adb) -> None:
@@ -97,6 +113,8 @@ def test_several_phones_of_which_none_is_ready(adb: Adb) -> None:
     adb.lists(a="offline", b="unauthorized")
     error = refused()
     assert error.code == "NO_DEVICES"
+    assert error.message == "no connected device is ready: a is offline, b is unauthorized"
+    assert "clawperator doctor --device a" in error.hint
     assert error.details == {
         "devices": [{"serial": "a", "state": "offline"}, {"serial": "b", "state": "unauthorized"}]
     }
@@ -109,9 +127,108 @@ def test_a_phone_that_is_not_there_names_those_that_are(adb: Adb, stack: ExitSta
     assert (error.code, error.details) == ("DEVICE_NOT_FOUND", {"connected": ["claw-1", "pixel"]})
 
 
-@pytest.mark.parametrize("serial", ["../../etc", "a b", "a;reboot", "x" * 200, "a\nb"])
+@pytest.mark.parametrize("serial", ["x" * 200, "a\nb", "a\x1b[2J", "\udc80", " "])
 def test_an_invalid_serial_is_rejected_before_any_request(serial: str) -> None:
-    assert refused(serial).code == "DEVICE_NOT_FOUND"
+    error = refused(serial)
+    assert error.code == "DEVICE_NOT_FOUND"
+    assert "invalid device serial" in error.message
+
+
+ODD_SERIALS = [
+    "adb-35121JEHN28132-jr888A (2)._adb-tls-connect._tcp",
+    "../../etc",
+    "a b",
+    "a;reboot",
+    "it's #1 +@",
+    "????????????",
+    "Телефон",
+    "{serial}",
+]
+
+
+@pytest.mark.parametrize("serial", ODD_SERIALS)
+def test_a_serial_with_any_printable_characters_is_listed_and_used(serial: str, adb: Adb) -> None:
+    adb.lists(**{serial: "device"})
+    assert list_devices() == [ListedDevice(serial, "device")]
+    assert resolve_device(serial).serial == resolve_device(None).serial == serial
+
+
+def test_the_choice_between_odd_serials_can_be_copied(adb: Adb) -> None:
+    adb.lists(**{"a b": "device", "c": "device"})
+    assert refused().hint == "Choose one, for example with '--device 'a b''."
+    assert refused("d").hint == "Use one of: 'a b', c."
+
+
+def test_a_serial_that_cannot_be_used_is_left_out_with_a_note(adb: Adb) -> None:
+    adb.lists(**{"a\x1b[2J": "device", "y" * 200: "device", "pixel": "device"})
+    notes: list[str] = []
+    with listening(notes.append):
+        assert list_devices() == [ListedDevice("pixel", "device")]
+        assert resolve_device(None).serial == "pixel"
+    assert len(notes) == 1
+    assert "left out: 'a\\x1b[2J', 'yyyy" in notes[0]
+    assert notes[0].isprintable()
+
+
+def test_a_device_without_a_serial_is_used_by_its_path(adb: Adb) -> None:
+    adb.lists_on_usb((NO_SERIAL, "device", "usb:1-2"), ("pixel", "offline", "usb:1-3"))
+    assert list_devices() == [ListedDevice("usb:1-2", "device"), ListedDevice("pixel", "offline")]
+    for name in (None, "usb:1-2", NO_SERIAL):
+        assert resolve_device(name).serial == "usb:1-2"
+
+
+@pytest.mark.parametrize("serial", [NO_SERIAL, "0123456789ABCDEF"])
+def test_devices_with_the_same_serial_are_told_apart_by_their_paths(serial: str, adb: Adb) -> None:
+    adb.lists_on_usb((serial, "device", "usb:1-2"), (serial, "device", "usb:1-3"))
+    assert list_devices() == [ListedDevice("usb:1-2", "device"), ListedDevice("usb:1-3", "device")]
+    assert resolve_device("usb:1-3").serial == "usb:1-3"
+    error = refused(serial)
+    assert error.code == "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"
+    assert error.hint == "Choose one by its USB path, for example with '--device usb:1-2'."
+    assert refused().details == {"devices": ["usb:1-2", "usb:1-3"]}
+
+
+def test_devices_with_the_same_serial_and_no_path_must_be_disconnected(adb: Adb) -> None:
+    adb.lists_on_usb((NO_SERIAL, "device", "product:x"), (NO_SERIAL, "device", "product:x"))
+    assert list_devices() == [ListedDevice(NO_SERIAL, "device")] * 2
+    assert refused(NO_SERIAL).hint == "Disconnect all but one of them."
+
+
+def test_a_path_names_a_device_that_has_a_serial(adb: Adb) -> None:
+    state = "no permissions (user in plugdev group; are your udev rules wrong?); see [http://x]"
+    adb.lists_on_usb(("pixel (2)", "device", "usb:1-2"), ("other", state, "usb:1-3"))
+    assert resolve_device("usb:1-2").serial == "pixel (2)"
+    assert refused("usb:1-3").code == "ADB_NO_USB_PERMISSIONS"
+    assert refused("usb:1-4").code == "DEVICE_NOT_FOUND"
+
+
+def test_paths_are_not_used_when_the_list_changed_meanwhile(adb: Adb) -> None:
+    short, long = f"{NO_SERIAL}\tdevice\n", "new    device usb:1-1\nother   device usb:1-2\n"
+    adb.answers(lambda request: text(long if request == "host:devices-l" else short))
+    assert list_devices() == [ListedDevice(NO_SERIAL, "device")]
+
+
+@pytest.mark.parametrize("state", ["authorizing", "connecting"])
+def test_a_device_that_is_connecting_is_waited_for(state: str, adb: Adb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "_POLL_SECONDS", 0.01)
+    states = iter([state, state, "device", "offline", state, "device"])
+    adb.answers(lambda _: text(f"pixel\t{next(states)}\n"))
+    assert resolve_device("pixel").serial == "pixel"
+    assert refused("pixel").code == "DEVICE_OFFLINE"
+    assert resolve_device(None).serial == "pixel"
+
+
+def test_a_device_that_stays_connecting_is_reported(adb: Adb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "_PASSING_SECONDS", 0.01)
+    adb.lists(pixel="connecting", other="authorizing")
+    assert refused("pixel").code == "DEVICE_CONNECTING"
+    assert refused().code == "NO_DEVICES"
+
+
+def test_a_ready_device_is_used_while_another_connects(adb: Adb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("nothing to wait for"))
+    adb.lists(pixel="device", other="connecting")
+    assert resolve_device(None).serial == resolve_device("pixel").serial == "pixel"
 
 
 def test_a_simulated_phone_needs_no_adb(stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +288,75 @@ def test_an_adb_server_that_does_not_start_is_reported_with_its_output(
     assert "cannot bind" in error.message
 
 
-def test_a_server_that_speaks_nonsense_lists_nothing(stack: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = stack.enter_context(scripted(text("rm -rf\tdevice\n\n\tdevice\npixel\n"))).endpoint
-    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(server.port))
+def test_lines_that_name_no_device_are_left_out(adb: Adb) -> None:
+    adb.answers(lambda _: text("\n\tdevice\npixel\n\x01\x02\tdevice\n"))
     assert list_devices() == [ListedDevice("pixel", "unknown")]
+
+
+UNUSABLE: list[bytes | Pause] = [Pause(), b"HTTP/1.1 400 Bad Request\r\n\r\n", refusal("no"), b"OKAY"]
+
+
+@pytest.mark.parametrize("answer", UNUSABLE, ids=["hangs", "another program", "refuses", "breaks off"])
+def test_a_server_that_does_not_answer_is_never_no_devices(
+    answer: bytes | Pause, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binary, "run_adb", lambda *_, **__: pytest.fail("it runs already"))
+    server = stack.enter_context(scripted(answer)).endpoint
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(server.port))
+    for ask in (lambda: resolve_device(None), lambda: resolve_device("pixel"), list_devices):
+        with limited(0.1 if isinstance(answer, Pause) else HANG_SECONDS), pytest.raises(ClawError) as error:
+            ask()
+        assert error.value.code == "ADB_SERVER_FAILED"
+        assert f"localhost:{server.port}" in error.value.message
+
+
+@pytest.mark.parametrize("variable", ["ADB_SERVER_SOCKET", "ANDROID_ADB_SERVER_PORT"])
+def test_simulated_phones_work_beside_an_adb_server_that_does_not(
+    variable: str, stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = stack.enter_context(scripted(text("claw-1\tdevice\n"))).endpoint
+    put_in_box(stack, tmp_path, "claw-1", server_port=server.port)
+    monkeypatch.setenv(variable, "nonsense")
+    notes: list[str] = []
+    with listening(notes.append):
+        assert list_devices() == [ListedDevice("claw-1", "device")]
+        assert resolve_device(None).serial == resolve_device("claw-1").serial == "claw-1"
+    assert len(notes) == 2
+    assert all(f"{variable} is not the address of an adb server" in note for note in notes)
+    assert refused("pixel").code == "CONFIG_INVALID"
+
+
+@pytest.mark.usefixtures("stack")
+def test_a_server_that_is_gone_again_after_its_start_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "adb"
+    fake.write_text("#!/bin/sh\nexit 0\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("ADB_PATH", str(fake))
+    for serial in (None, "pixel"):
+        error = refused(serial)
+        assert error.code == "ADB_SERVER_FAILED"
+        assert "was started, but does not run" in error.message
+
+
+@pytest.mark.parametrize(
+    "serial",
+    [
+        "phone.local:5555",
+        "[fe80::1%wlan0]:37099",
+        "adb-35121JEHN28132-jr888A._adb-tls-connect._tcp",
+        "adb-35121JEHN28132-jr888A (2)._adb-tls-connect._tcp",
+        "adb-35121JEHN28132-jr888A._adb-tls-connect._tcp.",
+        "adb-R58M1234._adb._tcp.local.",
+    ],
+)
+def test_a_device_on_the_network_is_recognised(serial: str) -> None:
+    assert is_wireless(serial)
+
+
+@pytest.mark.parametrize(
+    "serial", ["R58M1234", "emulator-5554", "claw-1", "(no serial number)", "a:b", "::1:x", ""]
+)
+def test_a_device_on_usb_is_not_wireless(serial: str) -> None:
+    assert not is_wireless(serial)

@@ -358,16 +358,18 @@ def test_hostile_serials_and_states_are_left_out_or_escaped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    monkeypatch.setattr("clawperator.device.discovery._PATH_SECONDS", 0.1)  # the server hangs there
     names = [b"../../etc", b"a b", b"$(reboot)", b"\x1b[31mred", b"-rf", b"x" * 5_000, b"", b"ok.1", b"ok.2"]
     states = [b"device"] * 8 + [b"no permissions\x1b[2J\x00" + b"x" * 5_000]
     listed = b"\n".join(name + b"\t" + state for name, state in zip(names, states, strict=True))
     with hostile(endless(b""), listed) as phone:
         monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(phone.port))
         found = list_devices()
-        assert [device.serial for device in found] == ["-rf", "ok.1", "ok.2"]
-        assert all(printable(device.state) == device.state and len(device.state) <= 120 for device in found)
+        assert [device.serial for device in found] == ["../../etc", "a b", "$(reboot)", "-rf", "ok.1", "ok.2"]
+        assert all(printable(device.state) == device.state and len(device.state) <= 200 for device in found)
+        assert resolve_device("$(reboot)").serial == "$(reboot)"
         with pytest.raises(ClawError) as error:
-            resolve_device("$(reboot)")
+            resolve_device("x" * 5_000)
         assert error.value.code == "DEVICE_NOT_FOUND"
 
 

@@ -1,24 +1,45 @@
 """Device discovery: running simulated phones, and the devices of the adb server."""
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable
+from contextlib import suppress
 
 from msgspec import Struct
 
 from clawperator._deadline import Deadline
 from clawperator._home import SERIAL, PhoneFolder, PhoneRecord, phone_folders
-from clawperator._notes import trace
+from clawperator._notes import note, show_status, trace
 from clawperator._settings import setting
 from clawperator._text import one_line
-from clawperator.device.adb.client import Connection, Device, Endpoint, not_ready
-from clawperator.device.adb.server import adb_endpoint
-from clawperator.device.serials import device_flag
-from clawperator.errors import ClawError, RefusedError
+from clawperator.device.adb.client import Device, Endpoint
+from clawperator.device.adb.server import NoServerError, adb_endpoint, ask_server, server_failed
+from clawperator.device.serials import NO_SERIAL, device_flag, is_serial, shell_word
+from clawperator.errors import ClawError
 
-_LIST_SECONDS = 5.0
-_MAX_STATE = 120
-# Serials as adb has them: USB serials, emulator-5554, host:port, IPv6 in brackets.
-_SERIAL = re.compile(r"[A-Za-z0-9._:\[\]%()-]{1,128}")
+READY = "device"
+# adb leaves these states by itself within seconds.
+PASSING = ("authorizing", "connecting")
+# How long to wait for a device that adb is just connecting to.
+_PASSING_SECONDS = 3.0
+_POLL_SECONDS = 0.2
+_MAX_STATE = 200
+_MAX_SHOWN = 3
+_PATH_SECONDS = 2.0
+_USB = "usb:"
+_CONNECT = "Start a simulated phone with 'clawperator phone start', or connect a device with USB debugging on."
+_PATH = re.compile(r" (usb:[^ ]+)(?: |$)")
+# Serials of devices on the network: host:port, and the names of the mDNS services _adb-tls-connect and _adb.
+_WIRELESS = re.compile(r"(?:\[[^\]]+\]|[^:\[\]]+):[0-9]{1,5}|.*\._adb(?:-tls-connect)?\._tcp\.?(?:local\.?)?")
+
+
+class _Row(Struct, frozen=True):
+    """A device of an adb server: the serial that selects it, and the one that adb reports."""
+
+    serial: str
+    state: str
+    reported: str
+    path: str = ""
 
 
 class ListedDevice(Struct, frozen=True):
@@ -26,6 +47,11 @@ class ListedDevice(Struct, frozen=True):
 
     serial: str
     state: str
+
+
+def is_wireless(serial: str) -> bool:
+    """Whether adb reaches the device with this serial over the network, not over USB."""
+    return _WIRELESS.fullmatch(serial) is not None
 
 
 def simulated_phones() -> dict[str, PhoneRecord]:
@@ -43,19 +69,23 @@ def simulated_endpoint(record: PhoneRecord) -> Endpoint:
 
 
 def list_devices() -> list[ListedDevice]:
-    """All devices with their states. ``ADB_NOT_FOUND`` without adb and without a simulated phone."""
+    """All devices with their states.
+
+    ``ADB_NOT_FOUND`` without adb, and ``ADB_SERVER_FAILED`` without an answer of its server, unless a simulated
+    phone runs: then a note is sent.
+    """
     simulated = simulated_phones()
     found: list[ListedDevice] = []
     for record in simulated.values():
-        found += _list(simulated_endpoint(record)) or [ListedDevice(record.serial, "offline")]
-    return found + _adb_devices(simulated)
+        found += _simulated_devices(record)
+    return found + [ListedDevice(row.serial, row.state) for row in _adb_rows(simulated)]
 
 
 def resolve_device(serial: str | None) -> Device:
     """The device with this serial, or the user's setting, or the only ready one."""
     device, reason = _resolve(serial)
     kind = "simulated phone" if device.endpoint.simulated else "device"
-    trace(f"{kind} {device.serial} by {reason}, adb server {device.endpoint.host}:{device.endpoint.port}")
+    trace(f"{kind} {device.serial} by {reason}, adb server {device.endpoint.address}")
     return device
 
 
@@ -67,23 +97,17 @@ def _resolve(serial: str | None) -> tuple[Device, str]:
         return _named(str(chosen.value), chosen.origin), chosen.origin
     simulated = simulated_phones()
     ready = [Device(record.serial, simulated_endpoint(record)) for record in simulated.values()]
-    states = _adb_devices(simulated)
-    ready += [Device(listed.serial, adb_endpoint()) for listed in states if listed.state == "device"]
+    rows = _adb_rows(simulated) if ready else _when_connected(lambda: _adb_rows(simulated))
+    ready += [Device(row.serial, adb_endpoint()) for row in rows if row.state == READY]
     if len(ready) == 1:
         return ready[0], "default: the only one"
-    raise _several([device.serial for device in ready]) if ready else _none(states)
-
-
-def _adb_devices(simulated: dict[str, PhoneRecord]) -> list[ListedDevice]:
-    """The devices of the adb server, without simulated phones that are connected to it."""
-    known = {f"{record.host}:{record.adbd_port}" for record in simulated.values()}
-    return [device for device in _list_adb(start=not simulated) if device.serial not in known]
+    raise _several([device.serial for device in ready]) if ready else _none(rows)
 
 
 def _named(serial: str, origin: str = "") -> Device:
     """The device with this serial. ``origin`` is the setting that names it, if no caller does."""
     set_by = f" (set by {origin})" if origin else ""
-    if not _SERIAL.fullmatch(serial):
+    if not is_serial(serial):
         raise ClawError(
             "DEVICE_NOT_FOUND",
             f"invalid device serial {serial!r}{set_by}",
@@ -96,71 +120,191 @@ def _named(serial: str, origin: str = "") -> Device:
         if record is not None and folder.state() == "running":
             return Device(serial, simulated_endpoint(record))
     simulated = simulated_phones()
+    others: list[_Row] = []
+
+    def list_named() -> list[_Row]:
+        rows = _list_adb(start=True, with_paths=serial.startswith(_USB))
+        others[:] = rows
+        return [row for row in rows if serial in (row.serial, row.reported, row.path)]
+
     try:
-        listed = {device.serial: device.state for device in _list_adb(start=True)}
+        found = _when_connected(list_named)
     except ClawError as e:
         if e.code != "ADB_NOT_FOUND" or not simulated:
             raise
-        listed = {}  # with simulated phones and no adb, the name is wrong, not adb missing
-    state = listed.get(serial)
-    if state == "device":
-        return Device(serial, adb_endpoint())
-    if state is not None:
-        raise not_ready(serial, state)
-    connected = [*simulated, *(name for name, state in listed.items() if state == "device")]
+        found = []  # with simulated phones and no adb, the name is wrong, not adb missing
+    if len(found) > 1:
+        raise _same_serial(serial, found)
+    connected = (*simulated, *(row.serial for row in others if row.state == READY))
+    if not found:
+        raise _not_connected(serial, set_by, connected)
+    if found[0].state != READY:
+        from clawperator.device.device_states import not_ready  # only errors need it
+
+        raise not_ready(serial, found[0].state, connected)
+    return Device(found[0].serial, adb_endpoint())
+
+
+def _when_connected(list_rows: Callable[[], list[_Row]]) -> list[_Row]:
+    """The rows when one of them is ready, or when none of them is about to be."""
+    deadline = Deadline(_PASSING_SECONDS)
+    while True:
+        rows = list_rows()
+        passing = [row for row in rows if row.state in PASSING]
+        if not passing or deadline.is_over or any(row.state == READY for row in rows):
+            return rows
+        show_status(f"waiting: device {passing[0].serial} is {passing[0].state}")
+        time.sleep(deadline.within(_POLL_SECONDS))
+
+
+# Listing
+
+
+def _simulated_devices(record: PhoneRecord) -> list[ListedDevice]:
+    try:
+        rows = _list(simulated_endpoint(record))
+    except (ClawError, NoServerError):
+        rows = []
+    return [ListedDevice(row.serial, row.state) for row in rows] or [ListedDevice(record.serial, "offline")]
+
+
+def _adb_rows(simulated: dict[str, PhoneRecord]) -> list[_Row]:
+    """The devices of the adb server, without simulated phones that are connected to it."""
+    known = {f"{record.host}:{record.adbd_port}" for record in simulated.values()}
+    try:
+        rows = _list_adb(start=not simulated)
+    except ClawError as e:
+        if not simulated:
+            raise
+        note(f"devices other than simulated phones are left out: {e.message}. {e.hint}")
+        return []
+    return [row for row in rows if row.serial not in known]
+
+
+def _list_adb(*, start: bool, with_paths: bool = False) -> list[_Row]:
+    """The devices of the adb server, which is started if needed and ``start`` is set."""
+    endpoint = adb_endpoint()
+    try:
+        return _list(endpoint, with_paths=with_paths)
+    except NoServerError:
+        if not start:
+            return []
+    from clawperator.device.adb.binary import start_server
+
+    start_server()
+    try:
+        return _list(endpoint, with_paths=with_paths)
+    except NoServerError:
+        hint = "Run 'adb start-server' to see why."
+        raise server_failed(endpoint, "was started, but does not run", hint) from None
+
+
+def _list(endpoint: Endpoint, *, with_paths: bool = False) -> list[_Row]:
+    """The devices that a server lists, each by a serial that can be used.
+
+    A serial that several devices have, or that adb does not know, cannot select a device: its USB path can.
+    """
+    reported = [_split(line) for line in ask_server(endpoint, "host:devices").split("\n") if line]
+    names = [serial for serial, _ in reported]
+    unusable = {name for name in names if name == NO_SERIAL or not is_serial(name)}
+    if len(set(names)) < len(names):
+        unusable.update(name for name in names if names.count(name) > 1)
+    paths = _usb_paths(endpoint, names) if with_paths or unusable else [""] * len(names)
+    rows = [
+        _Row((path if serial in unusable else "") or serial, state, serial, path)
+        for (serial, state), path in zip(reported, paths, strict=True)
+    ]
+    left_out = [row.serial for row in rows if not is_serial(row.serial)]
+    if left_out:
+        _note_left_out(left_out)
+    return [row for row in rows if is_serial(row.serial)]
+
+
+_noted: set[tuple[str, ...]] = set()
+
+
+def _note_left_out(serials: list[str]) -> None:
+    """Send a note once for the same devices: some commands list them again and again."""
+    key = tuple(serials)
+    if key not in _noted:
+        _noted.add(key)
+        shown = ", ".join(repr(serial[:_MAX_STATE]) for serial in serials[:_MAX_SHOWN])
+        more = f" and {len(serials) - _MAX_SHOWN} more" if len(serials) > _MAX_SHOWN else ""
+        note(f"devices with a serial that cannot be used are left out: {shown}{more}")
+
+
+def _split(line: str) -> tuple[str, str]:
+    serial, tab, state = line.rpartition("\t")
+    return (serial, one_line(state, _MAX_STATE) or "unknown") if tab else (line, "unknown")
+
+
+def _usb_paths(endpoint: Endpoint, names: list[str]) -> list[str]:
+    """The USB paths of the listed devices; empty for those that have none."""
+    lines: list[str] = []
+    with suppress(ClawError, NoServerError):  # without paths, devices with a serial of their own can be used
+        lines = [
+            line for line in ask_server(endpoint, "host:devices-l", seconds=_PATH_SECONDS).split("\n") if line
+        ]
+    if len(lines) != len(names):  # a device was connected or disconnected meanwhile
+        return [""] * len(names)
+    found = (_PATH.search(line.removeprefix(name)) for line, name in zip(lines, names, strict=True))
+    return [path[1] if path and is_serial(path[1]) else "" for path in found]
+
+
+# Errors
+
+
+def _not_connected(serial: str, set_by: str, connected: tuple[str, ...]) -> ClawError:
     hint = (
-        f"Use one of: {', '.join(connected)}."
+        f"Use one of: {', '.join(map(shell_word, connected))}."
         if connected
         else "Start a simulated phone with 'clawperator phone start'."
     )
-    raise ClawError(
+    return ClawError(
         "DEVICE_NOT_FOUND",
         f"device {serial} is not connected{set_by}",
         hint=hint,
-        details={"connected": connected},
+        details={"connected": list(connected)},
         operation="connect",
         target=serial,
     )
 
 
-def _list(endpoint: Endpoint) -> list[ListedDevice] | None:
-    """The devices that a server lists; None when it does not respond."""
-    try:
-        with Connection(endpoint, Deadline(_LIST_SECONDS)) as connection:
-            connection.request("host:devices")
-            return list(_read_list(connection.read_text()))
-    except (OSError, RefusedError):
-        return None
+def _same_serial(serial: str, rows: list[_Row]) -> ClawError:
+    paths = [row.path for row in rows if row.path]
+    hint = (
+        f"Choose one by its USB path, for example with '{device_flag(paths[0])}'."
+        if paths
+        else "Disconnect all but one of them."
+    )
+    return ClawError(
+        "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
+        f"{len(rows)} devices have the serial {serial}",
+        hint=hint,
+        details={"devices": paths},
+        operation="connect",
+        target=serial,
+    )
 
 
-def _read_list(text: str) -> Iterator[ListedDevice]:
-    for line in text.splitlines():
-        serial, _, state = line.partition("\t")
-        if _SERIAL.fullmatch(serial):
-            yield ListedDevice(serial, one_line(state, _MAX_STATE) or "unknown")
+def _none(rows: list[_Row]) -> ClawError:
+    if len(rows) == 1:
+        from clawperator.device.device_states import not_ready
 
-
-def _list_adb(*, start: bool) -> list[ListedDevice]:
-    """The devices of the adb server, which is started if needed and ``start`` is set."""
-    listed = _list(adb_endpoint())
-    if listed is not None:
-        return listed
-    if not start:
-        return []
-    from clawperator.device.adb.binary import start_server
-
-    start_server()
-    return _list(adb_endpoint()) or []
-
-
-def _none(states: list[ListedDevice]) -> ClawError:
-    if len(states) == 1:
-        return not_ready(states[0].serial, states[0].state)
+        return not_ready(rows[0].serial, rows[0].state)
+    if not rows:
+        return ClawError(
+            "NO_DEVICES",
+            "no device is connected",
+            hint=_CONNECT,
+            operation="connect",
+        )
+    states = ", ".join(f"{row.serial} is {row.state}" for row in rows)
     return ClawError(
         "NO_DEVICES",
-        "no device is connected" if not states else "no connected device is ready",
-        hint="Start a simulated phone with 'clawperator phone start', or connect a device with USB debugging on.",
-        details={"devices": [{"serial": d.serial, "state": d.state} for d in states]} if states else None,
+        f"no connected device is ready: {states}",
+        hint=f"Run 'clawperator doctor {device_flag(rows[0].serial)}' for what it needs.",
+        details={"devices": [{"serial": row.serial, "state": row.state} for row in rows]},
         operation="connect",
     )
 

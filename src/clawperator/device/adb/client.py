@@ -25,11 +25,6 @@ _CONNECT_SECONDS = 5.0
 _BLOCK = 65_536
 _MAX_REQUEST = 0xFFFF
 _MAX_COMPLAINT = 4_096
-# Codes and hints for adb's device states.
-_NOT_READY = {
-    "unauthorized": ("DEVICE_UNAUTHORIZED", "Unlock the device and accept the USB debugging dialog."),
-    "offline": ("DEVICE_OFFLINE", "Run 'adb reconnect', or unplug and reconnect the device."),
-}
 # Packet types of the shell protocol.
 _STDIN, _STDOUT, _STDERR, _EXIT, _CLOSE_STDIN = range(5)
 
@@ -213,7 +208,9 @@ def open_service(
         try:
             connection.request(f"host:transport:{device.serial}")
         except RefusedError as e:
-            raise _unreachable(device.serial, str(e)) from e
+            from clawperator.device.device_states import unreachable  # only errors need it
+
+            raise unreachable(device.serial, str(e)) from e
         if before_request is not None:
             before_request()
         connection.request(service)
@@ -221,31 +218,6 @@ def open_service(
         connection.close()
         raise
     return connection
-
-
-def _unreachable(serial: str, reason: str) -> ClawError:
-    state = next((state for state in _NOT_READY if state in reason.lower()), None)
-    if state is not None:
-        return not_ready(serial, state)
-    return ClawError(
-        "DEVICE_NOT_FOUND",
-        f"device {serial} is not connected: {reason}",
-        hint="Run 'clawperator devices' to list devices.",
-        target=serial,
-    )
-
-
-def not_ready(serial: str, state: str) -> ClawError:
-    """The error of a connected device that is in another state than ``device``."""
-    code, hint = _NOT_READY.get(state, ("DEVICE_NOT_FOUND", "Run 'clawperator doctor' to check the device."))
-    return ClawError(
-        code,
-        f"device {serial} is {state}",
-        hint=hint,
-        details={"serial": serial, "state": state, "connected": []},
-        operation="connect",
-        target=serial,
-    )
 
 
 class ShellStream:

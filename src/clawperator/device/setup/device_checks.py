@@ -1,7 +1,6 @@
 """The checks of a device: connection, capabilities, settings, and the Operator."""
 
 import time
-from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -9,7 +8,8 @@ from clawperator._settings import setting
 from clawperator._text import one_line
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
 from clawperator.device.adb.client import Device, run_shell
-from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
+from clawperator.device.device_states import not_ready
+from clawperator.device.discovery import PASSING, READY, ListedDevice, list_devices, resolve_device
 from clawperator.device.serials import device_flag, shell_word
 from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, failed_check, passed
 from clawperator.device.setup.install import read_setting
@@ -28,6 +28,13 @@ _DEVELOPER = Guidance(
     "Settings, System, Developer options",
     ["Tap the build number in 'About phone' seven times.", "Turn on developer options and USB debugging."],
 )
+# What to do about a device that is not ready, by code.
+_TITLES = {
+    "ADB_NO_USB_PERMISSIONS": "Allow this user to open the USB device",
+    "DEVICE_UNAUTHORIZED": "Authorize this computer",
+    "DEVICE_CONNECTING": "Wait for the device",
+    "DEVICE_NOT_BOOTED": "Start Android on the device",
+}
 _ACCESSIBILITY = Guidance("Settings, Accessibility", ["Choose Clawperator.", "Turn its service on."])
 # The setting, its name for users, and the code when it is off.
 SETTINGS = {
@@ -47,7 +54,7 @@ def discover(serial: str | None, simulated: str | None = None) -> tuple[Check, s
         listed = list_devices()
     except ClawError as e:
         return failed_check(id_, e), None
-    ready = [device.serial for device in listed if device.state == "device"]
+    ready = [device.serial for device in listed if device.state == READY]
     if serial is None and len(ready) > 1:
         error = ClawError(
             "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
@@ -58,11 +65,15 @@ def discover(serial: str | None, simulated: str | None = None) -> tuple[Check, s
         return failed_check(id_, error, step, status="warn", title="Choose a device"), None
     chosen = serial if serial is not None else next(iter(ready), None) or _most_likely(listed)
     state = next((device.state for device in listed if device.serial == chosen), None)
-    if serial is not None and state is None:
-        with suppress(ClawError):  # a simulated phone is listed by name, and may be chosen by address too
-            resolve_device(serial)
-            state = "device"
-    if state == "device" and chosen is not None:
+    if chosen is not None and (state is None or state in PASSING):
+        # It may be chosen by another name than it is listed by, and it may be ready in a moment.
+        try:
+            chosen, state = resolve_device(chosen).serial, READY
+        except ClawError as e:
+            state = (e.details or {}).get("state")
+            if state is None and e.code != "DEVICE_NOT_FOUND":
+                return failed_check(id_, e), None
+    if state == READY and chosen is not None:
         return passed(id_, f"device {chosen} is ready", serial=chosen), chosen
     return _not_ready(id_, chosen, state, ready, is_simulated=chosen == simulated), None
 
@@ -87,16 +98,10 @@ def _not_ready(id_: str, serial: str | None, state: str | None, ready: list[str]
         )
         step = Step("manual", f"clawperator phone fault {state} off {device_flag(serial)}")
         return failed_check(id_, error, step, title="Turn the fault off")
-    if state == "unauthorized":
-        message = f"device {serial} has not authorized this computer"
-        error = ClawError("DEVICE_UNAUTHORIZED", message, details=details)
-        step = Step("manual", "Accept the USB debugging dialog on the device.")
-        return replace(failed_check(id_, error, step, title="Authorize this computer"), deviceGuidance=_ALLOW)
     if state is not None:
-        message = f"device {serial} is {state}"
-        error = ClawError("DEVICE_OFFLINE", message, details=details)
-        step = Step("manual", "Run 'adb reconnect', or unplug and reconnect the device.")
-        return failed_check(id_, error, step, title="Reconnect the device")
+        error = not_ready(serial, state, tuple(ready))
+        check = failed_check(id_, error, title=_TITLES.get(error.code, "Reconnect the device"))
+        return replace(check, deviceGuidance=_ALLOW) if error.code == "DEVICE_UNAUTHORIZED" else check
     error = ClawError("DEVICE_NOT_FOUND", f"device {serial} is not connected{_set_by(serial)}", details=details)
     known = (
         f"Use one of: {', '.join(map(shell_word, ready))}."

@@ -132,6 +132,12 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "DEVICE_ACCESSIBILITY_NOT_RUNNING": Code(
             _RUNTIME, True, "the Operator's accessibility service is not running"
         ),
+        "ANDROID_VERSION_UNSUPPORTED": Code(
+            _RUNTIME,
+            False,
+            "the device runs an Android version before 7.0",
+            "Use a device with Android 7.0 or newer, or run 'clawperator phone start'.",
+        ),
         "GRANT_DEVICE_PERMISSIONS_FAILED": Code(_RUNTIME, True, "a permission was not granted"),
         "EXECUTION_CONFLICT_IN_FLIGHT": Code(_RUNTIME, True, "another execution holds the device"),
     },

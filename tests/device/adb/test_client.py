@@ -1,9 +1,9 @@
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from clawperator._deadline import Deadline
+from clawperator._deadline import Deadline, limited
 from clawperator.device.adb.client import (
     Connection,
     Device,
@@ -15,7 +15,7 @@ from clawperator.device.adb.client import (
 )
 from clawperator.errors import ClawError, RefusedError
 from clawperator.testing import simulated_phone
-from tests.device.adb.scripted_server import OKAY, Pause, packet, refusal, scripted
+from tests.device.adb.scripted_server import OKAY, Pause, answering, packet, refusal, scripted, text
 from tests.support.fast_clock import SkippingClock
 from tests.support.hanging import HANG_SECONDS
 
@@ -87,6 +87,47 @@ def test_an_unreachable_device_is_reported_by_its_state(reason: str, code: str) 
 def test_a_refused_service_reports_the_reason() -> None:
     with scripted(OKAY, refusal("closed")) as device, pytest.raises(RefusedError, match="closed"):
         open_service(device, "nothing:", Deadline(5))
+
+
+def old_adbd(sdk: bytes | None, features: str = "") -> Callable[[str], bytes]:
+    """A server with a device that knows no shell protocol, and runs this API level; None: it does not report one."""
+
+    def answer(request: str) -> bytes:
+        if request.startswith("host:transport:"):
+            return OKAY
+        if request.endswith(":features"):
+            return text(features)
+        if request == "shell:getprop ro.build.version.sdk" and sdk is not None:
+            return OKAY + sdk
+        return refusal("closed")
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("sdk", "name"),
+    [
+        (b"23\r\n", "Android 6.0"),
+        (b"19\n", "Android 4.4"),
+        (None, "Android before 7.0"),
+        (b"", "Android before 7.0"),
+        (b"\n", "Android before 7.0"),
+    ],
+)
+def test_a_device_without_the_shell_protocol_is_refused_by_the_name_of_its_android(
+    sdk: bytes | None, name: str
+) -> None:
+    with answering(old_adbd(sdk)) as listener, limited(0.2), pytest.raises(ClawError) as error:
+        run_shell(Device("nexus", Endpoint(*listener.getsockname())), "true", seconds=5)
+    assert code_of(error) == "ANDROID_VERSION_UNSUPPORTED"
+    assert error.value.message == f"device nexus runs {name}; Android 7.0 to 16 are supported"
+
+
+@pytest.mark.parametrize(("sdk", "features"), [(b"30\n", "cmd,shell_v2"), (None, "shell_v2"), (b"30\n", "")])
+def test_a_refused_shell_of_a_supported_android_is_another_failure(sdk: bytes | None, features: str) -> None:
+    with answering(old_adbd(sdk, features)) as listener, pytest.raises(ClawError, match="closed") as error:
+        run_shell(Device("pixel", Endpoint(*listener.getsockname())), "true", seconds=5)
+    assert code_of(error) == "DEVICE_SHELL_UNAVAILABLE"
 
 
 @pytest.mark.parametrize(

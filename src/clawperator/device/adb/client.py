@@ -22,6 +22,9 @@ from clawperator.errors import ClawError, RefusedError
 # The host of a server on this computer, by IPv4 or IPv6.
 LOOPBACK = "localhost"
 _CONNECT_SECONDS = 5.0
+_VERSION_SECONDS = 3.0
+_SHELL_FEATURE = "shell_v2"
+_RUN_SERVICES = ("shell,v2", "exec:")
 _BLOCK = 65_536
 _MAX_REQUEST = 0xFFFF
 _MAX_COMPLAINT = 4_096
@@ -200,6 +203,8 @@ def open_service(
 ) -> Connection:
     """Connect to a service of the device. ``DEVICE_...`` errors when the device cannot be reached.
 
+    ``RefusedError`` when the device refuses the service, ``ANDROID_VERSION_UNSUPPORTED`` when it is too old to run
+    commands by it.
     ``before_request`` is called when the device is reached, before it receives the service's name: a connection
     that breaks after that may have started the service.
     """
@@ -214,6 +219,11 @@ def open_service(
         if before_request is not None:
             before_request()
         connection.request(service)
+    except RefusedError:
+        connection.close()
+        if service.startswith(_RUN_SERVICES):
+            _require_supported_android(device)
+        raise
     except BaseException:
         connection.close()
         raise
@@ -269,6 +279,26 @@ class ShellStream:
 
     def end_input(self) -> None:
         self._connection.write(bytes([_CLOSE_STDIN]) + bytes(4))
+
+
+def _require_supported_android(device: Device) -> None:
+    """``ANDROID_VERSION_UNSUPPORTED`` for a device that does not know the shell protocol with exit codes."""
+    from clawperator.device.android_versions import read_api, require_supported, unsupported_version
+
+    output, features = b"", _SHELL_FEATURE
+    with suppress(OSError, RefusedError), Connection(device.endpoint, Deadline(_VERSION_SECONDS)) as connection:
+        connection.request(f"host-serial:{device.serial}:features")
+        features = connection.read_text()
+    # The shell of old versions gives an answer without an exit code.
+    service, deadline = "shell:getprop ro.build.version.sdk", Deadline(_VERSION_SECONDS)
+    with suppress(OSError, RefusedError), open_service(device, service, deadline) as connection:
+        while b"\n" not in output and (block := connection.read_some()):
+            output += block
+    api = read_api(output[:_MAX_COMPLAINT].decode("utf-8", "replace"))
+    if api is not None:
+        require_supported(api, device.serial)
+    elif _SHELL_FEATURE not in features.split(","):
+        raise unsupported_version(None, device.serial)
 
 
 def run_shell(device: Device, script: str, *, seconds: float, max_bytes: int = 16 * 1024 * 1024) -> ShellAnswer:

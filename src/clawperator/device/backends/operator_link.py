@@ -118,6 +118,10 @@ class _Delivery:
         except RefusedError as e:
             self._dispatched = "not_sent"
             raise self._connection_error(str(e)) from e
+        except ClawError as e:
+            if e.code == "ANDROID_VERSION_UNSUPPORTED":  # it refused the script
+                self._dispatched = "not_sent"
+            raise
         except TimeoutError as e:
             raise self._timeout_error() from e
         except OSError as e:

@@ -105,7 +105,6 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "ADB_NO_USB_PERMISSIONS": Code(_RUNTIME, False, "adb lacks permission to open the USB device"),
         "PRODUCT_HOME_UNAVAILABLE": Code(_FILES, True, "the product home folder is not writable"),
         "SCRCPY_NOT_FOUND": Code(_RUNTIME, False, "no scrcpy binary was found"),
-        "CLI_VERSION_INVALID": Code(_RUNTIME, False, "this program's version cannot be read"),
         "DOCTOR_FAILED": Code(_RUNTIME, True, "a doctor check could not run"),
         "SCREENSHOT_NOT_SAVED": Code(_FILES, True, "the screenshot file could not be written"),
         "EVENTS_WRITE_FAILED": Code(_FILES, True, "the events file cannot be written"),

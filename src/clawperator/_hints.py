@@ -65,7 +65,6 @@ HINTS: Mapping[str, str] = {
     "ADB_NO_USB_PERMISSIONS": "Add a udev rule for the device, or add your user to the group plugdev.",
     "PRODUCT_HOME_UNAVAILABLE": "Set CLAWPERATOR_HOME to a writable folder.",
     "SCRCPY_NOT_FOUND": "Install scrcpy, and put it on PATH.",
-    "CLI_VERSION_INVALID": "Install the package again.",
     "DOCTOR_FAILED": "Run 'clawperator doctor' again.",
     "APP_LABEL_AMBIGUOUS": "Use the package name of one of them.",
     "SECRET_UNAVAILABLE": "Set the variable, or name a file that you can read.",

@@ -22,6 +22,7 @@ _SMOKE_MS = 10_000
 _MAX_FACTS = 50
 _LEASE_SECONDS = 5.0
 _SETTINGS = "com.android.settings"
+_VERSION_CODES = ("VERSION_INCOMPATIBLE", "APK_VERSION_INVALID", "APK_VERSION_UNREADABLE")
 
 _ALLOW = Guidance("Lock screen", ["Unlock the device.", "Accept the USB debugging dialog."])
 _DEVELOPER = Guidance(
@@ -165,16 +166,17 @@ def check_compatibility(device: Device, package: str) -> Check:
     if isinstance(found.apkVersion, str):
         evidence["apkVersion"] = found.apkVersion
     if found.compatible:
-        return passed(id_, f"this program and the Operator have version {found.cliVersion}", **evidence)
+        return passed(id_, f"Operator {found.apkVersion} is supported", **evidence)
     problem = found.error
     assert problem
     steps = found.remediation or [problem.hint or "Run 'clawperator version --check-compat'."]
     return Check(
         id=id_,
-        status="fail",
+        # An unknown version may work: the handshake shows it.
+        status="warn" if problem.code in _VERSION_CODES else "fail",
         code=problem.code,
         summary=problem.message,
-        fix=Fix("Use the same version of both", [Step("manual", step) for step in steps]),
+        fix=Fix("Use a supported Operator", [Step("manual", step) for step in steps]),
         evidence=evidence,
     )
 

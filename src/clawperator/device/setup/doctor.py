@@ -149,7 +149,7 @@ class _Examination:
         compatible = False
         if presence.status == "pass":
             yield (versions := device_checks.check_compatibility(device, self._package))
-            compatible = versions.status == "pass"
+            compatible = versions.status != "fail"
         yield from device_checks.check_settings(device)
         if compatible:
             yield (handshake := self._handshake(device))

@@ -1,4 +1,4 @@
-"""Compatibility of this program and the Operator: they must have the same version."""
+"""Compatibility of this program and the Operator on a device."""
 
 import re
 from typing import Any
@@ -10,14 +10,12 @@ from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.packages import list_packages, other_variants
 from clawperator.device.serials import device_flag
+from clawperator.device.setup.operator_versions import is_supported, read_version, supported_text
 from clawperator.errors import ClawError
 
 _SECONDS = 15.0
-_VERSION = re.compile(r"\d{1,9}\.\d{1,9}\.\d{1,9}")
 _VERSION_NAME = re.compile(r"^[ \t]{0,64}versionName=(\S{1,128})", re.MULTILINE)
 _VERSION_CODE = re.compile(r"^[ \t]{0,64}versionCode=(\d{1,18})", re.MULTILINE)
-# The suffix of development builds, which are compatible with the release.
-_DEVELOPMENT = "-d"
 
 
 class Problem(Struct, frozen=True, omit_defaults=True):
@@ -41,22 +39,21 @@ class Compatibility(Struct, frozen=True, kw_only=True):
     remediation: list[str] | UnsetType = UNSET
 
 
-def probe_compatibility(device: Device, package: str, *, version: str = __version__) -> Compatibility:
-    """Compare this program's ``version`` with that of the Operator. Errors become its ``error``."""
+def probe_compatibility(device: Device, package: str) -> Compatibility:
+    """Look the version of the Operator up in the table of supported ones. Errors become its ``error``."""
     name: str | UnsetType = UNSET
     code: int | UnsetType = UNSET
     problem: Problem | UnsetType = UNSET
     steps: list[str] = []
     try:
-        _check_own(version)
         require_operator(device, package)
         name, code = _read_versions(device, package)
-        _compare(version, name, package)
+        _check_version(name, package)
     except ClawError as e:
         problem = Problem(e.code, e.message, e.hint, dict(e.details) if e.details is not None else None)
-        steps = _remediation(e.code, version, package, device.serial)
+        steps = _remediation(e.code, package, device.serial)
     return Compatibility(
-        cliVersion=version,
+        cliVersion=__version__,
         apkVersion=name,
         apkVersionCode=code,
         operatorPackage=package,
@@ -64,15 +61,6 @@ def probe_compatibility(device: Device, package: str, *, version: str = __versio
         error=problem,
         remediation=steps or UNSET,
     )
-
-
-def _check_own(version: str) -> None:
-    if not _VERSION.fullmatch(version):
-        raise ClawError(
-            "CLI_VERSION_INVALID",
-            f"invalid program version {version!r}",
-            hint="Install a release of this program; only releases can be compared.",
-        )
 
 
 def require_operator(device: Device, package: str) -> None:
@@ -113,35 +101,30 @@ def _read_versions(device: Device, package: str) -> tuple[str, int | UnsetType]:
     return name[1], int(code[1]) if code is not None else UNSET
 
 
-def _compare(version: str, name: str, package: str) -> None:
-    bare = name.removesuffix(_DEVELOPMENT)
-    if not _VERSION.fullmatch(bare):
+def _check_version(name: str, package: str) -> None:
+    version = read_version(name)
+    if version is None:
         raise ClawError(
             "APK_VERSION_INVALID",
             f"invalid version {name!r} of {package}",
-            hint=f"Install Operator {version}.",
+            hint=f"Install an Operator of version {supported_text()}.",
         )
-    if bare != version:
+    if not is_supported(version):
         raise ClawError(
             "VERSION_INCOMPATIBLE",
-            f"this program has version {version}, Operator {package} has {name}",
-            hint="Install the same version of both.",
-            details={"cliVersion": version, "apkVersion": name},
+            f"Operator {package} has version {name}; supported are {supported_text()}",
+            hint="Install a supported Operator, or a version of this program that supports this one.",
+            details={"cliVersion": __version__, "apkVersion": name, "supported": supported_text()},
         )
 
 
-def _remediation(code: str, version: str, package: str, serial: str) -> list[str]:
+def _remediation(code: str, package: str, serial: str) -> list[str]:
     again = f"clawperator version --check-compat {device_flag(serial)} --operator-package {package}"
+    get = f"Get the APK of an Operator of version {supported_text()}."
     match code:
-        case "OPERATOR_NOT_INSTALLED" | "APK_VERSION_INVALID" | "APK_VERSION_UNREADABLE":
-            return [f"Get the APK of Operator {version}.", install_command(serial), again]
+        case "OPERATOR_NOT_INSTALLED" | "APK_VERSION_INVALID" | "APK_VERSION_UNREADABLE" | "VERSION_INCOMPATIBLE":
+            return [get, install_command(serial), again]
         case "OPERATOR_VARIANT_MISMATCH":
             return ["Pass the installed Operator with --operator-package.", install_command(serial), again]
-        case "VERSION_INCOMPATIBLE":
-            return [
-                f"Get the APK of Operator {version}, or install the Operator's version of this program.",
-                install_command(serial),
-                again,
-            ]
         case _:
             return []

@@ -125,6 +125,8 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "DEVICE_CONNECTING": Code(_RUNTIME, True, "adb is still connecting to the device"),
         "DEVICE_NOT_BOOTED": Code(_RUNTIME, False, "the device is in recovery or the bootloader, not in Android"),
         "DEVICE_SHELL_UNAVAILABLE": Code(_RUNTIME, True, "the device's shell did not run a command"),
+        "DEVICE_USER_NOT_FOUND": Code(_RUNTIME, False, "the device has no such user or profile"),
+        "DEVICE_USER_FORBIDDEN": Code(_RUNTIME, False, "the device does not allow adb to access this user"),
         "DEVICE_NOT_INTERACTIVE": Code(_RUNTIME, False, "the device is asleep"),
         "DEVICE_DEV_OPTIONS_DISABLED": Code(_RUNTIME, False, "developer options are off"),
         "DEVICE_USB_DEBUGGING_DISABLED": Code(_RUNTIME, False, "USB debugging is off"),

@@ -79,6 +79,8 @@ HINTS: Mapping[str, str] = {
     "DEVICE_CONNECTING": "Retry in a moment.",
     "DEVICE_NOT_BOOTED": "Run 'adb reboot' to start Android.",
     "DEVICE_SHELL_UNAVAILABLE": _DOCTOR,
+    "DEVICE_USER_NOT_FOUND": "Pass --user current.",
+    "DEVICE_USER_FORBIDDEN": "Pass --user 0.",
     "DEVICE_NOT_INTERACTIVE": "Press the power button of the device.",
     "DEVICE_DEV_OPTIONS_DISABLED": "Turn on developer options in the device's Settings.",
     "DEVICE_USB_DEBUGGING_DISABLED": "Turn on USB debugging in the device's developer options.",

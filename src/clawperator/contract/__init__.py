@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         Coordinate,
         Expectation,
         TextSource,
+        UserChoice,
         ViewParams,
     )
     from clawperator.contract.action_types import ActionType, Params, Retry, changes_device, is_snapshot, unsettles
@@ -109,7 +110,7 @@ else:
             "action_types": "ActionType Params Retry changes_device is_snapshot unsettles",
             "action_params": (
                 "Coordinate DEFAULT_WAIT_MS DIRECTIONS Expectation MAX_GESTURE_MS PACKAGE_NAME SESSION_ID "
-                "TextSource UI_READINESS ViewParams"
+                "TextSource UI_READINESS UserChoice ViewParams"
             ),
             "actions": (
                 "ACTIONS ACTION_ALIASES ClickParams EnterTextParams PressKeyParams ReadKeyValuePairParams "
@@ -224,6 +225,7 @@ __all__ = [
     "TextSource",
     "TimeoutMs",
     "UninstallAppParams",
+    "UserChoice",
     "ViewParams",
     "WaitForAnyParams",
     "WaitForNavigationParams",

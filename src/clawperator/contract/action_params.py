@@ -160,6 +160,9 @@ class ActingParams(Params, frozen=True, kw_only=True):
     expect: Annotated[Expectation, Meta(description="what the screen must show afterwards")] | UnsetType = UNSET
 
 
+UserChoice = int | Literal["current"]
+
+
 class AppParams(ActingParams, frozen=True):
     applicationId: Annotated[str, Meta(max_length=512, description="package name of the app")]
 

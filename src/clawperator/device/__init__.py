@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from clawperator.device.setup.version_check import Compatibility, probe_compatibility
     from clawperator.device.simulated_phones import list_faults, set_fault, start_simulated, stop_simulated
     from clawperator.device.uri_schemes import SCHEMES_VARIABLE, check_uri_schemes, read_schemes
+    from clawperator.device.users import require_user
     from clawperator.device.wakefulness import known_device, require_awake
 else:
     from clawperator._lazy import lazy_exports
@@ -61,6 +62,7 @@ else:
             "setup.version_check": "Compatibility probe_compatibility",
             "simulated_phones": "list_faults set_fault start_simulated stop_simulated",
             "uri_schemes": "SCHEMES_VARIABLE check_uri_schemes read_schemes",
+            "users": "require_user",
             "wakefulness": "known_device require_awake",
         },
     )
@@ -118,6 +120,7 @@ __all__ = [
     "read_schemes",
     "report_text",
     "require_awake",
+    "require_user",
     "resolve_app_label",
     "resolve_device",
     "run_doctor",

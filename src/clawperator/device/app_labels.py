@@ -8,8 +8,10 @@ import re
 from collections.abc import Mapping
 
 from clawperator._text import distance, printable
+from clawperator.contract import UserChoice
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
+from clawperator.device.users import user_words
 from clawperator.errors import ClawError
 
 _SECONDS = 15.0
@@ -55,12 +57,12 @@ def is_app_label(text: str) -> bool:
     return "." not in text
 
 
-def resolve_app_label(device: Device, label: str) -> str:
-    """The package of the launchable app with exactly this label.
+def resolve_app_label(device: Device, label: str, user: UserChoice | None = None) -> str:
+    """The package of the launchable app of a user, by default the current one, with exactly this label.
 
     ``APP_NOT_FOUND`` when no label is known that matches, ``APP_LABEL_AMBIGUOUS`` when several apps have it.
     """
-    known = known_labels(device)
+    known = known_labels(device, user)
     found = sorted(package for package, name in known.items() if name == label)
     if len(found) == 1:
         return found[0]
@@ -85,9 +87,10 @@ def resolve_app_label(device: Device, label: str) -> str:
     )
 
 
-def known_labels(device: Device) -> dict[str, str]:
+def known_labels(device: Device, user: UserChoice | None = None) -> dict[str, str]:
     """The launchable packages whose label is known."""
-    answer = run_shell(device, command_line("cmd", "package", "query-activities", *_QUERY), seconds=_SECONDS)
+    script = command_line("cmd", "package", "query-activities", *user_words(user), *_QUERY)
+    answer = run_shell(device, script, seconds=_SECONDS)
     labels: dict[str, str] = {}
     for block in re.split(r"^[ \t]{0,8}Activity #\d{1,6}:", answer.text, flags=re.MULTILINE)[1:]:
         package = _PACKAGE.search(block)

@@ -83,7 +83,7 @@ def answer_grant(monkeypatch: pytest.MonkeyPatch, answer: ShellAnswer) -> None:
     """Let the phone answer ``pm grant`` in another way."""
 
     def answered(device: Device, script: str, *, seconds: float) -> ShellAnswer:
-        return answer if script.startswith("pm grant") else run_shell(device, script, seconds=seconds)
+        return answer if "pm grant" in script else run_shell(device, script, seconds=seconds)
 
     monkeypatch.setattr(install, "run_shell", answered)
 

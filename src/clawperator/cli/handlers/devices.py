@@ -1,5 +1,7 @@
 """Commands for connected devices: list them, list packages, set up the Operator."""
 
+from typing import TypedDict
+
 from clawperator.cli.command_line import Call, CommandResult, incomplete
 from clawperator.cli.parsing import invalid
 
@@ -47,7 +49,11 @@ def grant(call: Call) -> CommandResult:
     return CommandResult(grant_permissions(resolve_device(call.options.device), package))
 
 
-def seconds_given(call: Call) -> dict[str, float]:
+class _Seconds(TypedDict, total=False):
+    seconds: float
+
+
+def seconds_given(call: Call) -> _Seconds:
     """--timeout as the argument ``seconds``; empty when it is not given."""
     timeout = call.options.timeout_ms
     if timeout is None:

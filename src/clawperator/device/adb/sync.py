@@ -11,8 +11,10 @@ from clawperator._deadline import Deadline
 from clawperator._files import AtomicFile, open_regular, why
 from clawperator._notes import note, trace
 from clawperator._text import one_line
+from clawperator.contract import UserChoice
 from clawperator.device.adb.client import Connection, Device, open_service
 from clawperator.device.adb.quoting import command_line
+from clawperator.device.users import user_line
 from clawperator.errors import ClawError, ClawperatorException, RefusedError
 
 _HEAD = Struct("<4sI")
@@ -71,13 +73,21 @@ def push_file(device: Device, local_path: str, remote: str, *, seconds: float, m
     return size
 
 
-def install_apk(device: Device, path: str, *, seconds: float = 120, replace: bool = True) -> int:
+def install_apk(
+    device: Device,
+    path: str,
+    *,
+    seconds: float = 120,
+    replace: bool = True,
+    user: UserChoice | None = None,
+) -> int:
     """Stream and install an APK; returns its size. ``ANDROID_INSTALL_FAILED`` when the device refuses it.
 
-    An installed app is kept unless ``replace``. Notes report how much has been sent.
+    Without a ``user`` it is installed for every user. An installed app is kept unless ``replace``. Notes report
+    how much has been sent.
     """
     try:
-        size, verdict = _stream_install(device, path, seconds, replace=replace)
+        size, verdict = _stream_install(device, path, seconds, replace=replace, user=user)
     except (OSError, RefusedError) as e:
         raise _install_failed(device, path, _reason(e)) from e
     if not verdict.startswith("Success"):
@@ -160,12 +170,15 @@ def _reason(error: Exception) -> str:
 # Installing
 
 
-def _stream_install(device: Device, path: str, seconds: float, *, replace: bool) -> tuple[int, str]:
+def _stream_install(
+    device: Device, path: str, seconds: float, *, replace: bool, user: UserChoice | None
+) -> tuple[int, str]:
     """Returns the size of the file and the device's answer."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
-        words = ["cmd", "package", "install", "-r" if replace else "-R", "-S", str(size)]
-        with open_service(device, f"exec:{command_line(*words)}", Deadline(seconds)) as connection:
+        command, rest = ("cmd", "package", "install"), ("-r" if replace else "-R", "-S", str(size))
+        script = command_line(*command, *rest) if user is None else user_line(*command, user=user, rest=rest)
+        with open_service(device, f"exec:{script}", Deadline(seconds)) as connection:
             trace(f"install: sending {size} bytes to {device.serial}")
             progress = _InstallNotes(device.serial, size)
             # A device that refuses the rest closes the connection; its reason can still be read.

@@ -1,10 +1,11 @@
 """Actions that run on the host for every backend: closing an app and taking a screenshot."""
 
 import os
+import re
 import time
 from typing import Any
 
-from clawperator.contract import ACTIONS, StepResult
+from clawperator.contract import ACTIONS, StepResult, UserChoice
 from clawperator.device.adb.client import Device, exec_out, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.serials import device_flag
@@ -15,6 +16,7 @@ _SCREENSHOT_SECONDS = 30.0
 # Of a command id in a file name: at most 255 bytes in all, and a character may take four.
 _MAX_NAME = 40
 _PNG = b"\x89PNG\r\n\x1a\n"
+_OWNER = re.compile(r"u(\d{1,5})_")
 
 
 def run_host_action(device: Device, action: dict[str, Any], command_id: str) -> StepResult:
@@ -24,8 +26,8 @@ def run_host_action(device: Device, action: dict[str, Any], command_id: str) -> 
         if ACTIONS[action["type"]].evidence == "screenshot":
             data = {"path": save_screenshot(capture_png(device), params.get("path"), command_id)}
         else:
-            was_running = is_running(device, params["applicationId"])
-            force_stop(device, params["applicationId"])
+            was_running = is_running(device, params["applicationId"], user=params.get("user"))
+            force_stop(device, params["applicationId"], user=params.get("user"))
             data = {"application_id": params["applicationId"], **({} if was_running else {"was_running": "false"})}
     except ClawError as e:
         data = {"error": e.code, "message": e.message, "hint": e.hint}
@@ -34,21 +36,45 @@ def run_host_action(device: Device, action: dict[str, Any], command_id: str) -> 
     return StepResult(action["id"], action["type"], "error" not in data, data)
 
 
-def is_running(device: Device, package: str, *, seconds: float = _CLOSE_SECONDS) -> bool:
-    """Whether an app has a process. Also true when the device cannot list its processes."""
+def is_running(
+    device: Device, package: str, *, user: UserChoice | None = None, seconds: float = _CLOSE_SECONDS
+) -> bool:
+    """Whether an app has a process, of a user if its number is given. Also true when the device lists none."""
+    has_number = isinstance(user, int)
     try:
-        answer = run_shell(device, command_line("ps", "-A", "-o", "NAME"), seconds=seconds)
+        columns = ["USER", "NAME"] if has_number else ["NAME"]
+        answer = run_shell(device, command_line("ps", "-A", "-o", ",".join(columns)), seconds=seconds)
+        if answer.text.split()[: len(columns)] != columns:
+            # Until Android 7 ps knows no such options; the user is in its first column, the name in the last.
+            answer = run_shell(device, "ps", seconds=seconds)
     except ClawError:
         return True
-    names = answer.text.split()
-    return answer.code != 0 or any(name == package or name.startswith(f"{package}:") for name in names)
+    rows = [line.split() for line in answer.text.splitlines() if line.strip()]
+    names = [row[-1] for row in rows if not has_number or _user_of(row[0]) == user]
+    return answer.code != 0 or not rows or any(is_process_of(name, package) for name in names)
 
 
-def force_stop(device: Device, package: str, *, seconds: float = _CLOSE_SECONDS) -> None:
-    """Force-stop an app."""
-    answer = run_shell(device, command_line("am", "force-stop", package), seconds=seconds)
+def is_process_of(name: str, package: str) -> bool:
+    """Whether a process belongs to an app: it has the name of the package, or the package and a suffix."""
+    return name == package or name.startswith(f"{package}:")
+
+
+def _user_of(owner: str) -> int:
+    """The Android user of a process by its Linux user: u10_a123, u10_system, or system for user 0."""
+    found = _OWNER.match(owner)
+    return int(found[1]) if found is not None else 0
+
+
+def force_stop(
+    device: Device, package: str, *, user: UserChoice | None = None, seconds: float = _CLOSE_SECONDS
+) -> None:
+    """Force-stop an app, for every user unless one is named."""
+    from clawperator.device.users import user_refusal, user_words  # seldom needed where this module is loaded
+
+    words = () if user is None else user_words(user)
+    answer = run_shell(device, command_line("am", "force-stop", *words, package), seconds=seconds)
     if answer.code != 0:
-        raise ClawError(
+        raise user_refusal(device, answer.complaint) or ClawError(
             "DEVICE_SHELL_UNAVAILABLE",
             f"cannot close {package} on {device.serial}: {answer.complaint}",
             hint=f"Run 'clawperator doctor {device_flag(device.serial)}' to check the device.",

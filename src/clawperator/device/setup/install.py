@@ -12,6 +12,7 @@ from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.packages import list_packages
 from clawperator.device.setup.version_check import require_operator
+from clawperator.device.users import user_line
 from clawperator.errors import ClawError
 
 _SECONDS = 15.0
@@ -226,7 +227,7 @@ def _enable_service(device: Device, package: str) -> Grant:
 
 
 def _grant_notifications(device: Device, package: str) -> Grant:
-    answer = run_shell(device, command_line("pm", "grant", package, _NOTIFICATIONS), seconds=_SECONDS)
+    answer = run_shell(device, user_line("pm", "grant", rest=(package, _NOTIFICATIONS)), seconds=_SECONDS)
     if answer.code == 0:
         return Grant(True, skipped=False)
     if any(words in answer.complaint.lower() for words in _NOTHING_TO_GRANT):
@@ -250,21 +251,28 @@ def _read_list(device: Device, setting: str) -> list[str]:
 
 
 def read_setting(device: Device, table: str, name: str) -> str:
-    """A setting of the device; ``null`` when it is not set."""
-    return _run(device, "settings", "get", table, name).strip()
+    """A setting of the current user, or of the device; ``null`` when it is not set."""
+    return _settings(device, "get", table, name).strip()
 
 
 def write_setting(device: Device, table: str, name: str, value: str) -> None:
-    """Change a setting; an empty value deletes it."""
-    _run(device, "settings", *(("put", table, name, value) if value else ("delete", table, name)))
+    """Change a setting of the current user, or of the device; an empty value deletes it."""
+    _settings(device, *(("put", table, name, value) if value else ("delete", table, name)))
 
 
-def _run(device: Device, *words: str) -> str:
-    answer = run_shell(device, command_line(*words), seconds=_SECONDS)
+def _settings(device: Device, verb: str, table: str, *rest: str) -> str:
+    # Global settings have no user.
+    script = (
+        command_line("settings", verb, table, *rest)
+        if table == "global"
+        else user_line("settings", verb, rest=(table, *rest), or_plain=verb == "get")
+    )
+    answer = run_shell(device, script, seconds=_SECONDS)
     if answer.code != 0:
+        command = " ".join(("settings", verb, table, *rest[:1]))
         raise ClawError(
             "DEVICE_SHELL_UNAVAILABLE",
-            f"'{' '.join(words[:4])}' failed on {device.serial}: {answer.complaint}",
+            f"'{command}' failed on {device.serial}: {answer.complaint}",
             hint="Turn on 'USB debugging (Security settings)' in the developer options, if the device has it.",
             operation="settings",
             target=device.serial,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
-from clawperator.device.backends import adb as adb_driver
+from clawperator.device.backends import adb_screen, adb_shell
 from clawperator.device.backends.adb import AdbDriver
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
@@ -47,11 +47,10 @@ class ScriptedShell:
 
 @pytest.fixture
 def connect_driver(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedShell], AdbDriver]:
-    monkeypatch.setattr(adb_driver, "_DUMP_PAUSE", 0.001)
-    monkeypatch.setattr(adb_driver, "_CHECK_PAUSE", 0.001)
+    monkeypatch.setattr(adb_screen, "_DUMP_PAUSE", 0.001)
 
     def connect(phone: ScriptedShell) -> AdbDriver:
-        monkeypatch.setattr(adb_driver, "run_shell", phone.shell)
+        monkeypatch.setattr(adb_shell, "run_shell", phone.shell)
         return AdbDriver(Device("x", Endpoint("127.0.0.1", 1)))
 
     return connect
@@ -78,7 +77,7 @@ def test_a_screen_that_did_not_rest_is_asked_again(connect_driver: ConnectDriver
 def test_a_dump_that_took_long_is_not_made_again(
     connect_driver: ConnectDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adb_driver, "_DUMPS_SECONDS", -1)
+    monkeypatch.setattr(adb_screen, "_DUMPS_SECONDS", -1)
     phone = ScriptedShell(uiautomator=reply(SIZE, IDLE))
     assert refusal(connect_driver(phone).dump).code == "SNAPSHOT_HIERARCHY_UNAVAILABLE"
     assert len(phone.asked) == 1

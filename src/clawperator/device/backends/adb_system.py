@@ -1,11 +1,12 @@
-"""The part of the adb driver for apps and the device as a whole: packages, activities, rotation and the log."""
+"""The part of the adb driver for the device as a whole: activities, installed apps, rotation and the log."""
 
 import re
 from collections.abc import Mapping
 
 from clawperator._text import printable
-from clawperator.device.adb.client import Device, ShellAnswer
+from clawperator.device.adb.client import ShellAnswer
 from clawperator.device.adb.quoting import command_line
+from clawperator.device.backends.adb_shell import AdbShell
 from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError
 
@@ -21,20 +22,8 @@ _EXTRA_FLAGS: Mapping[type, str] = {bool: "--ez", int: "--ei", float: "--ef", st
 _INT_RANGE = range(-(2**31), 2**31)
 
 
-class AdbSystem:
-    """Methods that need only the shell of a device. ``AdbDriver`` runs their commands within its deadline."""
-
-    _device: Device
-
-    @property
-    def _name(self) -> str:
-        return self._device.serial
-
-    def _run(self, script: str) -> ShellAnswer:
-        raise NotImplementedError
-
-    def _left(self, most: float) -> float:
-        raise NotImplementedError
+class AdbSystem(AdbShell):
+    """Methods that need only the shell of a device."""
 
     def _natural_size(self) -> tuple[int, int]:
         raise NotImplementedError

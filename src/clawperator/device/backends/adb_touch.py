@@ -1,0 +1,125 @@
+"""The part of the adb driver that touches, presses keys and types, with ``input``."""
+
+import re
+
+from clawperator.contract import KEY_CODES
+from clawperator.device.adb import input as adb_input
+from clawperator.device.adb.input import input_line
+from clawperator.device.backends.adb_screen import AdbScreen
+from clawperator.device.backends.adb_shell import whole_output
+from clawperator.engine import Key
+from clawperator.errors import ClawError
+from clawperator.ui import Node
+
+_CHECKS = 2
+_CHECK_PAUSE = 0.2
+# A touch held no longer than this is a tap.
+_TAP_MS = 200
+# Taps this far apart are a double tap: Android takes 40 to 300 ms.
+_DOUBLE_TAP_PAUSE = "0.1"
+_FAILED = re.compile(r"^[ \t]{0,64}error\b|exception\b|unknown command|^killed", re.IGNORECASE | re.MULTILINE)
+_FORBIDDEN = re.compile(r"INJECT_EVENTS|SecurityException")
+
+
+class AdbTouch(AdbScreen):
+    """Touch, keys and text. There are no accessibility actions, so the engine uses gestures."""
+
+    _cleared: Node | None = None
+
+    def tap(self, x: int, y: int, hold_ms: int) -> bool:
+        if not self.frame().contains(x, y):
+            return False
+        point = (str(x), str(y))
+        if hold_ms <= _TAP_MS:
+            return self._inject(input_line("tap", *point))
+        return self._inject(input_line("swipe", *point, *point, str(hold_ms)))
+
+    def swipe(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
+        if not all(self.frame().contains(*point) for point in (start, end)):
+            return False
+        return self._inject(input_line("swipe", *map(str, (*start, *end, duration_ms))))
+
+    def key(self, key: Key) -> bool:
+        return self._inject(input_line("keyevent", str(KEY_CODES[key])))
+
+    def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
+        if not all(self.frame().contains(*point) for point in (start, end)):
+            return False
+        return self._inject(input_line("draganddrop", *map(str, (*start, *end, duration_ms))))
+
+    def double_tap(self, x: int, y: int) -> bool:
+        """Two taps. The second ``input`` starts while the first one runs: starting one may take a second."""
+        if not self.frame().contains(x, y):
+            return False
+        tap = input_line("tap", str(x), str(y))
+        return self._inject(f"{{ {tap} & sleep {_DOUBLE_TAP_PAUSE}; {tap}; wait; }}")
+
+    def submit(self, node: Node) -> bool:  # noqa: ARG002 - typing gave the field the focus
+        return self._inject(input_line("keyevent", adb_input.ENTER))
+
+    def set_text(self, node: Node, text: str) -> bool:
+        """Replace the text of a field, then check that the field has it.
+
+        Nothing is typed unless the field has the focus. ``TEXT_NOT_ACCEPTED`` when the field has other text
+        afterwards. Clearing a field is not checked: an empty field may show its hint.
+        """
+        adb_input.check_typable(text)
+        cleared, self._cleared = node is self._cleared, None
+        field = node if cleared else self._focus(node)
+        if field is None:
+            return False
+        clearing = [] if cleared else adb_input.clearing_lines(field)
+        if not text:
+            self._cleared = node
+            return self._inject(*clearing)
+        # The second time delete in both directions: the cursor may have been in the middle of the text.
+        for _ in range(2):
+            if not self._inject(*clearing, *adb_input.typing_lines(text)):
+                break
+            seen = self._field_after_typing(field, text)
+            if seen is not None and adb_input.has_text(seen, text):
+                return True
+            if seen is None or not seen.flag("focused"):
+                break
+            clearing = adb_input.clearing_lines(seen, around=True)
+        raise adb_input.not_accepted(text)
+
+    def _focus(self, node: Node) -> Node | None:
+        """The field, focused, tapped if needed. A view that is not a field is not tapped again."""
+        if node.flag("focused"):
+            return node
+        for tap in (False, True):
+            if tap:
+                area = node.bounds.normalised().intersection(self.frame())
+                if not adb_input.is_field(node) or not self.tap(*area.centre, 0):
+                    return None
+            seen = adb_input.find_again(self.dump().nodes, node)
+            if seen is None or seen.flag("focused"):
+                return seen
+        return None
+
+    def _field_after_typing(self, field: Node, text: str) -> Node | None:
+        """The field once it has the text, or after a short wait; None when it is gone."""
+        seen = None
+        for attempt in range(_CHECKS):
+            if attempt:
+                self._sleep(_CHECK_PAUSE)
+            seen = adb_input.find_again(self.dump().nodes, field)
+            if seen is not None and adb_input.has_text(seen, text):
+                break
+        return seen
+
+    def _inject(self, *lines: str) -> bool:
+        """Run ``input`` commands in sequence. ``input`` reports failures in text rather than by its exit code."""
+        if not lines:
+            return True
+        answer = self._run(" && ".join(lines))
+        output = whole_output(answer)
+        if _FORBIDDEN.search(output):
+            raise ClawError(
+                "SECURITY_BLOCK_DETECTED",
+                f"{self._name} does not allow adb to inject input",
+                hint="Allow it in the developer options, on some devices 'USB debugging (Security settings)'.",
+                target=self._name,
+            )
+        return answer.code == 0 and not _FAILED.search(output)

@@ -14,7 +14,8 @@ from clawperator.contract import new_execution, validate
 from clawperator.device import run_plan
 from clawperator.device.adb import client
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.adb.dumpsys import read_rotation, read_size, read_windows
+from clawperator.device.adb.displays import read_rotation, read_size
+from clawperator.device.adb.dumpsys import read_windows
 from clawperator.device.adb.sync import TransferError, read_file
 from clawperator.device.packages import list_packages
 from clawperator.device.wakefulness import require_awake

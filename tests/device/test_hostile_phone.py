@@ -18,7 +18,7 @@ import pytest
 
 from clawperator._text import printable
 from clawperator.connection import ConnectedPhone
-from clawperator.device.adb import dumpsys
+from clawperator.device.adb import displays, dumpsys
 from clawperator.device.adb.client import Device, Endpoint, exec_out, run_shell
 from clawperator.device.adb.sync import TransferError, read_file
 from clawperator.device.backends import operator_link
@@ -243,12 +243,16 @@ def test_the_shell_of_the_simulated_phone_has_limits() -> None:
 # Readers take linear time
 
 
-PARSED = {
+PARSED: dict[str, Callable[[str], object]] = {
     "record": lambda text: read_record(text.encode()),
     "foreground": dumpsys.read_foreground,
     "windows": dumpsys.read_windows,
-    "size": dumpsys.read_size,
-    "rotation": dumpsys.read_rotation,
+    "size": displays.read_size,
+    "rotation": displays.read_rotation,
+    "displays": displays.read_displays,
+    "focused display": displays.focused_display_id,
+    "physical ids": displays.read_physical_ids,
+    "panel": lambda text: displays.physical_id_in_use(text, 0),
 }
 REPEATED = [
     " ",
@@ -266,6 +270,11 @@ REPEATED = [
     "package=",
     "Physical size: ",
     "mRotation=1",
+    "Display: mDisplayId=1\n",
+    "    init=1x1 ",
+    "DisplayViewport{",
+    "DisplayInfo{",
+    "Display 1 (",
 ]
 
 

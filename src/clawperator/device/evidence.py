@@ -22,7 +22,7 @@ from clawperator._notes import listening
 from clawperator.commands import BackendName
 from clawperator.contract import single_action, validate
 from clawperator.device.adb.client import Device
-from clawperator.device.backends.host_actions import capture_png
+from clawperator.device.adb.screencap import capture_png
 from clawperator.device.run import run_plan
 from clawperator.engine import mask_passwords, mask_secrets
 from clawperator.errors import ClawError

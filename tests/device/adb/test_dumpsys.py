@@ -2,7 +2,7 @@
 
 import pytest
 
-from clawperator.device.adb.dumpsys import read_foreground, read_rotation, read_size, read_windows
+from clawperator.device.adb.dumpsys import read_foreground, read_windows
 from clawperator.engine.driver import Windows
 
 APP = "com.example.app"
@@ -68,9 +68,65 @@ def test_only_windows_that_can_be_seen_count(shown: str, hidden: str) -> None:
     assert read_windows(dump + FRONT) == Windows(APP, None, 3)
 
 
-def test_a_keyboard_is_an_overlay_of_the_app() -> None:
-    dump = window(0, "b", "InputMethod", "com.keys", NEW) + window(1, "c", f"{APP}/{APP}.Main", APP, NEW)
-    assert read_windows(dump + FRONT) == Windows(APP, "com.keys", 2)
+TYPED = "mAttrs={(0,0)(fillxfill) sim={adjust=pan} ty=%s fmt=TRANSLUCENT}\n    isOnScreen=true\n    isVisible=true"
+
+
+@pytest.mark.parametrize(
+    ("title", "package", "shown"),
+    [
+        ("InputMethod", "com.keys", NEW),
+        ("x", "com.keys", TYPED % "INPUT_METHOD"),
+        ("x", "com.keys", TYPED % "2011"),
+        ("GestureStubLeft", "com.miui.home", NEW),
+        ("Taskbar", "com.google.android.apps.nexuslauncher", NEW),
+        ("x", "com.google.android.apps.nexuslauncher", TYPED % "NAVIGATION_BAR_PANEL"),
+        ("Edge panels", "com.samsung.android.app.cocktailbarservice", NEW),
+        ("NavigationBar0", "com.android.systemui", NEW),
+        ("com.android.systemui.ImageWallpaper", "com.wall", TYPED % "WALLPAPER"),
+    ],
+)
+def test_the_keyboard_and_bars_are_no_overlays(title: str, package: str, shown: str) -> None:
+    dump = window(0, "b", title, package, shown) + window(1, "c", f"{APP}/{APP}.Main", APP, NEW)
+    assert read_windows(dump + FRONT) == Windows(APP, None, 2)
+
+
+def test_a_window_of_another_app_over_the_front_is_an_overlay() -> None:
+    dump = window(0, "b", "bubble", "com.chat", TYPED % "APPLICATION_OVERLAY")
+    dump += window(1, "c", f"{APP}/{APP}.Main", APP, NEW)
+    assert read_windows(dump + FRONT) == Windows(APP, "com.chat", 2)
+
+
+OTHER = "com.other"
+
+
+def display(number: int, package: str | None, more: str = "") -> str:
+    focus = "null" if package is None else f"Window{{d{number} u0 {package}/{package}.Main}}"
+    return (
+        f"  Display: mDisplayId={number} (organized)\n    init=100x200 160dpi cur=100x200 app=100x190\n{more}"
+        f"  mCurrentFocus={focus}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "dump",
+    [
+        display(0, None) + display(2, APP),
+        display(0, OTHER) + display(2, APP) + "WINDOW MANAGER WINDOWS\n  mTopFocusedDisplayId=2\n",
+        display(2, APP) + display(0, OTHER) + "WINDOW MANAGER WINDOWS\n  mFocusedDisplayId = 2\n",
+        display(0, APP) + display(2, None),
+        display(2, None) + display(0, APP),
+        (display(0, APP) + display(2, None)).replace("\n", "\r\n"),
+    ],
+)
+def test_the_app_of_the_focused_display_is_in_front(dump: str) -> None:
+    assert read_foreground(dump) == APP
+
+
+def test_windows_of_other_displays_do_not_count() -> None:
+    dump = display(0, APP) + display(2, None) + "WINDOW MANAGER WINDOWS\n"
+    dump += window(0, "b", "mirror", "com.mirror", NEW).replace("mDisplayId=0", "mDisplayId=2")
+    dump += window(1, "d0", f"{APP}/{APP}.Main", APP, NEW)
+    assert read_windows(dump) == Windows(APP, None, 1)
 
 
 def test_a_focused_window_of_another_app_is_an_overlay() -> None:
@@ -81,17 +137,3 @@ def test_a_focused_window_of_another_app_is_an_overlay() -> None:
 
 def test_a_dump_with_nothing_in_it_has_no_windows() -> None:
     assert read_windows("Can't find service: window") == Windows(None, None, 0)
-
-
-def test_a_size_put_in_place_counts_before_the_one_the_display_was_built_with() -> None:
-    assert read_size("Physical size: 1080x2400\n") == (1080, 2400)
-    assert read_size("Physical size: 1080x2400\nOverride size: 720x1600\n") == (720, 1600)
-    assert read_size("wm: not found") is None
-
-
-@pytest.mark.parametrize(
-    ("dump", "quarters"),
-    [("mRotation=3 x", 3), ("mCurrentRotation=ROTATION_90", 1), ("mRotation=ROTATION_270 a", 3), ("", 0)],
-)
-def test_the_rotation_may_be_given_in_quarters_or_degrees(dump: str, quarters: int) -> None:
-    assert read_rotation(dump) == quarters

@@ -4,12 +4,12 @@ import os
 
 from clawperator._deadline import Deadline
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
-from clawperator.device.adb import dumpsys
+from clawperator.device.adb import displays, dumpsys
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.quoting import command_line
+from clawperator.device.adb.screencap import SCREENSHOT_SECONDS, capture_png
 from clawperator.device.backends import RunWatch
-from clawperator.device.backends.adb_shell import CALL_SECONDS, AdbShell
-from clawperator.device.backends.host_actions import capture_png
+from clawperator.device.backends.adb_shell import AdbShell
 from clawperator.device.serials import device_flag
 from clawperator.engine import Windows
 from clawperator.errors import ClawError
@@ -82,7 +82,7 @@ class AdbScreen(AdbShell):
         self._rotation = tree.rotation
         if self._size is not None:
             return
-        self._size = dumpsys.read_size(wm_size)
+        self._size = displays.read_size(wm_size)
         if self._size is None:
             # Old devices do not report a size: their windows fill the display.
             edges = [root.bounds.normalised() for root in tree.roots]
@@ -106,7 +106,7 @@ class AdbScreen(AdbShell):
     def frame(self) -> Bounds:
         if self._size is None or self._rotation is None:
             text = self._run("wm size; dumpsys window displays").text
-            self._size, self._rotation = dumpsys.read_size(text), dumpsys.read_rotation(text)
+            self._size, self._rotation = displays.read_size(text), displays.read_rotation(text)
         if self._size is None:
             raise ClawError(
                 "DEVICE_SHELL_UNAVAILABLE",
@@ -123,4 +123,4 @@ class AdbScreen(AdbShell):
 
     def screenshot(self) -> bytes:
         with self._deadline_errors():
-            return capture_png(self._device, seconds=self._left(CALL_SECONDS))
+            return capture_png(self._device, seconds=self._left(SCREENSHOT_SECONDS))

@@ -6,16 +6,14 @@ import time
 from typing import Any
 
 from clawperator.contract import ACTIONS, StepResult, UserChoice
-from clawperator.device.adb.client import Device, exec_out, run_shell
+from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError
 
 _CLOSE_SECONDS = 10.0
-_SCREENSHOT_SECONDS = 30.0
 # Of a command id in a file name: at most 255 bytes in all, and a character may take four.
 _MAX_NAME = 40
-_PNG = b"\x89PNG\r\n\x1a\n"
 _OWNER = re.compile(r"u(\d{1,5})_")
 
 
@@ -24,6 +22,8 @@ def run_host_action(device: Device, action: dict[str, Any], command_id: str) -> 
     params = action.get("params", {})
     try:
         if ACTIONS[action["type"]].evidence == "screenshot":
+            from clawperator.device.adb.screencap import capture_png
+
             data = {"path": save_screenshot(capture_png(device), params.get("path"), command_id)}
         else:
             was_running = is_running(device, params["applicationId"], user=params.get("user"))
@@ -80,18 +80,6 @@ def force_stop(
             hint=f"Run 'clawperator doctor {device_flag(device.serial)}' to check the device.",
             details={"applicationId": package, "adbExitCode": answer.code},
         )
-
-
-def capture_png(device: Device, *, seconds: float = _SCREENSHOT_SECONDS) -> bytes:
-    """The screen as PNG."""
-    png = exec_out(device, "screencap -p", seconds=seconds)
-    if not png.startswith(_PNG):
-        raise ClawError(
-            "DEVICE_SHELL_UNAVAILABLE",
-            f"{device.serial} returned no screenshot",
-            hint="Unlock the device. Some apps forbid screenshots of their screens.",
-        )
-    return png
 
 
 def save_screenshot(png: bytes, path: str | None, command_id: str) -> str:

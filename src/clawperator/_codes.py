@@ -212,6 +212,7 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
             _RUNTIME, False, "the Operator takes no screenshots; the host does"
         ),
         "APP_NOT_FOUND": Code(_RUNTIME, False, "no launchable app has this package name"),
+        "APP_NOT_STARTED": Code(_RUNTIME, True, "the device keeps another activity in front"),
         "URI_NOT_HANDLED": Code(_RUNTIME, False, "no app on the device opens this URI"),
         "TEXT_NOT_ACCEPTED": Code(_RUNTIME, True, "the field did not accept the text"),
         "SNAPSHOT_HIERARCHY_UNAVAILABLE": Code(_RUNTIME, True, "the device has no window to capture"),

@@ -117,6 +117,7 @@ HINTS: Mapping[str, str] = {
     "UNSUPPORTED_RUNTIME_CLOSE": "Close the app with 'clawperator close <package>'.",
     "UNSUPPORTED_RUNTIME_SCREENSHOT": "Take it with 'clawperator screenshot'.",
     "APP_NOT_FOUND": "Run 'clawperator packages list' for the installed apps.",
+    "APP_NOT_STARTED": "Run 'clawperator press home', wait five seconds, then retry.",
     "URI_NOT_HANDLED": "Install an app that opens this URI, or open one of its own screens instead.",
     "TEXT_NOT_ACCEPTED": _SNAPSHOT,
     "SNAPSHOT_HIERARCHY_UNAVAILABLE": "Unlock the device, and retry when the screen has stopped moving.",

@@ -28,6 +28,7 @@ EXPECT = (
     Flag("--expect-app", "fail unless this app is in the foreground afterwards", "<package>", literal=True),
     Flag("--expect-timeout", "how long to wait for what is expected, in ms (default: 5000)", "<ms>", literal=True),
 )
+SETTLE = switch("--settle", "on plain adb: also capture before, and until two captures agree, to know the effect")
 _ALL = switch("--all", "return every match; needs --json or --output text")
 
 
@@ -54,7 +55,8 @@ def action_command(  # noqa: PLR0913 - the columns of one row
 
     ``module`` is the module of handlers that has the reader.
 
-    A command that ``acts`` takes expectations; by default those that are not read-only do.
+    A command that ``acts`` takes expectations; by default those that are not read-only do. Those of them that
+    report their effect on the screen take ``--settle``.
     """
     expects = level != "read-only" if acts is None else acts
     raised_by: dict[str, Level] = {"--allow-scheme": "full"} if ALLOW_SCHEME in flags else {}
@@ -65,7 +67,7 @@ def action_command(  # noqa: PLR0913 - the columns of one row
         summary=summary,
         usage=usage,
         synonyms=synonyms,
-        flags=(*flags, *(EXPECT if expects else ()), *PLAN),
+        flags=(*flags, *(EXPECT if expects else ()), *((SETTLE,) if expects and level == "act" else ()), *PLAN),
         examples=examples,
         notes=notes,
         handler=_RUN,

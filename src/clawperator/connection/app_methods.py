@@ -1,6 +1,6 @@
 """Methods of a phone: apps, links and keys."""
 
-from clawperator.connection.calls import PhoneCalls
+from clawperator.connection.calls import PhoneCalls, given
 from clawperator.connection.expectations import Expected, expectation
 from clawperator.connection.results import ActionResult, action_result
 from clawperator.contract import KeyName
@@ -9,34 +9,60 @@ from clawperator.contract import KeyName
 class AppMethods(PhoneCalls):
     """Open and close apps, and press keys."""
 
-    def open_app(self, package: str, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
+    def open_app(
+        self,
+        package: str,
+        *,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+    ) -> ActionResult:
         """Bring an app to the front."""
-        return action_result(
-            self._step("open_app", {"applicationId": package} | expectation(expect), take=timeout)
-        )
+        params = given(applicationId=package)
+        return action_result(self._step("open_app", params | expectation(expect, settle=settle), take=timeout))
 
-    def open_uri(self, uri: str, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
+    def open_uri(
+        self,
+        uri: str,
+        *,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+    ) -> ActionResult:
         """Open a link in the app that handles it."""
-        return action_result(self._step("open_uri", {"uri": uri} | expectation(expect), take=timeout))
+        params = given(uri=uri)
+        return action_result(self._step("open_uri", params | expectation(expect, settle=settle), take=timeout))
 
-    def close_app(self, package: str, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
+    def close_app(
+        self,
+        package: str,
+        *,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+    ) -> ActionResult:
         """Force-stop an app."""
+        params = given(applicationId=package)
+        return action_result(self._step("close_app", params | expectation(expect, settle=settle), take=timeout))
+
+    def press(
+        self, key: KeyName, *, expect: Expected = None, settle: bool = False, timeout: float | None = None
+    ) -> ActionResult:
+        """Press a key by its name, such as ``back``, ``enter`` or ``volume_up``."""
         return action_result(
-            self._step("close_app", {"applicationId": package} | expectation(expect), take=timeout)
+            self._step("press_key", {"key": key} | expectation(expect, settle=settle), take=timeout)
         )
 
-    def press(self, key: KeyName, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
-        """Press a key by its name, such as ``back``, ``enter`` or ``volume_up``."""
-        return action_result(self._step("press_key", {"key": key} | expectation(expect), take=timeout))
-
-    def back(self, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
+    def back(self, *, expect: Expected = None, settle: bool = False, timeout: float | None = None) -> ActionResult:
         """Press Back."""
-        return self.press("back", expect=expect, timeout=timeout)
+        return self.press("back", expect=expect, settle=settle, timeout=timeout)
 
-    def home(self, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
+    def home(self, *, expect: Expected = None, settle: bool = False, timeout: float | None = None) -> ActionResult:
         """Press Home."""
-        return self.press("home", expect=expect, timeout=timeout)
+        return self.press("home", expect=expect, settle=settle, timeout=timeout)
 
-    def recents(self, *, expect: Expected = None, timeout: float | None = None) -> ActionResult:
+    def recents(
+        self, *, expect: Expected = None, settle: bool = False, timeout: float | None = None
+    ) -> ActionResult:
         """Press Recents."""
-        return self.press("recents", expect=expect, timeout=timeout)
+        return self.press("recents", expect=expect, settle=settle, timeout=timeout)

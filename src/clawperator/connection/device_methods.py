@@ -17,10 +17,11 @@ class DeviceMethods(PhoneCalls):
         orientation: Literal["portrait", "landscape", "0", "90", "180", "270", "auto"],
         *,
         expect: Expected = None,
+        settle: bool = False,
         timeout: float | None = None,
     ) -> ActionResult:
         """Rotate the screen; ``auto`` follows the sensor again."""
-        params = {"orientation": orientation, **expectation(expect)}
+        params = {"orientation": orientation, **expectation(expect, settle=settle)}
         return action_result(self._step("rotate", params, take=timeout))
 
     def start_activity(  # noqa: PLR0913 - the parameters of the action
@@ -31,41 +32,73 @@ class DeviceMethods(PhoneCalls):
         uri: str | None = None,
         extras: Mapping[str, str | bool | int | float] | None = None,
         expect: Expected = None,
+        settle: bool = False,
         timeout: float | None = None,
     ) -> ActionResult:
         """Start an activity by its component, or by an action with data and extras."""
         params = given(
-            component=component, action=action, uri=uri, extras=None if extras is None else dict(extras)
+            component=component,
+            action=action,
+            uri=uri,
+            extras=None if extras is None else dict(extras),
         )
-        return action_result(self._step("start_activity", params | expectation(expect), take=timeout))
+        return action_result(
+            self._step("start_activity", params | expectation(expect, settle=settle), take=timeout)
+        )
 
     def install_app(
-        self, path: str | os.PathLike[str], *, expect: Expected = None, timeout: float | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        expect: Expected = None,
+        timeout: float | None = None,
     ) -> None:
         """Install an app from an APK file of this computer."""
-        self._step("install_app", {"path": os.fspath(path), **expectation(expect)}, take=timeout)
+        self._step("install_app", given(path=os.fspath(path)) | expectation(expect), take=timeout)
 
-    def uninstall_app(self, package: str, *, expect: Expected = None, timeout: float | None = None) -> None:
+    def uninstall_app(
+        self,
+        package: str,
+        *,
+        expect: Expected = None,
+        timeout: float | None = None,
+    ) -> None:
         """Uninstall an app with its data."""
-        self._step("uninstall_app", {"applicationId": package, **expectation(expect)}, take=timeout)
+        self._step("uninstall_app", given(applicationId=package) | expectation(expect), take=timeout)
 
-    def clear_app_data(self, package: str, *, expect: Expected = None, timeout: float | None = None) -> None:
+    def clear_app_data(
+        self,
+        package: str,
+        *,
+        expect: Expected = None,
+        timeout: float | None = None,
+    ) -> None:
         """Delete the data of an app."""
-        self._step("clear_app_data", {"applicationId": package, **expectation(expect)}, take=timeout)
+        self._step("clear_app_data", given(applicationId=package) | expectation(expect), take=timeout)
 
     def grant_permission(
-        self, package: str, permission: str, *, expect: Expected = None, timeout: float | None = None
+        self,
+        package: str,
+        permission: str,
+        *,
+        expect: Expected = None,
+        timeout: float | None = None,
     ) -> None:
         """Grant a permission to an app, such as ``android.permission.CAMERA``."""
-        params = {"applicationId": package, "permission": permission, **expectation(expect)}
-        self._step("grant_permission", params, take=timeout)
+        params = given(applicationId=package, permission=permission)
+        self._step("grant_permission", params | expectation(expect), take=timeout)
 
     def revoke_permission(
-        self, package: str, permission: str, *, expect: Expected = None, timeout: float | None = None
+        self,
+        package: str,
+        permission: str,
+        *,
+        expect: Expected = None,
+        timeout: float | None = None,
     ) -> None:
         """Revoke a permission of an app."""
-        params = {"applicationId": package, "permission": permission, **expectation(expect)}
-        self._step("revoke_permission", params, take=timeout)
+        params = given(applicationId=package, permission=permission)
+        self._step("revoke_permission", params | expectation(expect), take=timeout)
 
     def read_logcat(
         self,

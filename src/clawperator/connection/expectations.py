@@ -23,12 +23,16 @@ class Expect(TypedDict, total=False):
 Expected = str | Expect | None
 
 
-def expectation(expect: Expected) -> dict[str, Any]:
-    """The expectation as a param; empty without one. A text alone is a label that must be on the screen."""
+def expectation(expect: Expected, *, settle: bool = False) -> dict[str, Any]:
+    """What comes after the action, as params: the expectation, and whether the screen settles first.
+
+    A text alone is a label that must be on the screen.
+    """
+    settling = {"settle": True} if settle else {}
     if expect is None:
-        return {}
+        return settling
     given: Expect = {"text": expect} if isinstance(expect, str) else expect
     params: dict[str, Any] = {name: value for name, value in given.items() if name != "timeout"}
     if "timeout" in given:
         params["timeoutMs"] = milliseconds(given["timeout"], LONGEST_WAIT_MS)
-    return {"expect": params}
+    return {"expect": params, **settling}

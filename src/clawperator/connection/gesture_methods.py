@@ -28,6 +28,7 @@ class GestureMethods(PhoneCalls):
         distance: float | None = None,
         duration: float | None = None,
         expect: Expected = None,
+        settle: bool = False,
         timeout: float | None = None,
         **selector: Unpack[SelectorKwargs],
     ) -> ActionResult:
@@ -40,7 +41,7 @@ class GestureMethods(PhoneCalls):
             distanceRatio=distance,
             durationMs=gesture_ms(duration),
         )
-        return action_result(self._step("swipe", params | expectation(expect), look=timeout))
+        return action_result(self._step("swipe", params | expectation(expect, settle=settle), look=timeout))
 
     def drag(  # noqa: PLR0913 - the parameters of the action
         self,
@@ -51,6 +52,7 @@ class GestureMethods(PhoneCalls):
         end: Point | None = None,
         duration: float | None = None,
         expect: Expected = None,
+        settle: bool = False,
         timeout: float | None = None,
         **selector: Unpack[SelectorKwargs],
     ) -> ActionResult:
@@ -62,7 +64,7 @@ class GestureMethods(PhoneCalls):
             end=_coordinate(end),
             durationMs=gesture_ms(duration),
         )
-        return action_result(self._step("drag", params | expectation(expect), look=timeout))
+        return action_result(self._step("drag", params | expectation(expect, settle=settle), look=timeout))
 
     def double_tap(
         self,
@@ -70,24 +72,26 @@ class GestureMethods(PhoneCalls):
         *,
         coordinate: Point | None = None,
         expect: Expected = None,
+        settle: bool = False,
         timeout: float | None = None,
         **selector: Unpack[SelectorKwargs],
     ) -> ActionResult:
         """Tap a node or a point twice."""
         params = given(matcher=find_matcher(text, selector), coordinate=_coordinate(coordinate))
-        return action_result(self._step("double_tap", params | expectation(expect), look=timeout))
+        return action_result(self._step("double_tap", params | expectation(expect, settle=settle), look=timeout))
 
     def submit(
         self,
         text: str | None = None,
         *,
         expect: Expected = None,
+        settle: bool = False,
         timeout: float | None = None,
         **selector: Unpack[SelectorKwargs],
     ) -> ActionResult:
         """Submit a field with the keyboard's action, by default the focused field."""
         params = given(matcher=find_matcher(text, selector))
-        return action_result(self._step("submit_text", params | expectation(expect), look=timeout))
+        return action_result(self._step("submit_text", params | expectation(expect, settle=settle), look=timeout))
 
 
 def _coordinate(point: Point | None) -> dict[str, Any] | None:

@@ -25,6 +25,7 @@ class TouchMethods(GestureMethods):
         focus: bool = False,
         duration: float | None = None,
         expect: Expected = None,
+        settle: bool = False,
         timeout: float | None = None,
         **selector: Unpack[SelectorKwargs],
     ) -> ActionResult:
@@ -36,7 +37,7 @@ class TouchMethods(GestureMethods):
         if coordinate is not None:
             x, y = coordinate
             params["coordinate"] = {"x": x, "y": y}
-        params |= given(durationMs=gesture_ms(duration)) | expectation(expect)
+        params |= given(durationMs=gesture_ms(duration)) | expectation(expect, settle=settle)
         return action_result(self._step("click", params, look=timeout))
 
     def enter_text(  # noqa: PLR0913 - the parameters of the action
@@ -48,6 +49,7 @@ class TouchMethods(GestureMethods):
         clear: bool = False,
         append: bool = False,
         expect: Expected = None,
+        settle: bool = False,
         timeout: float | None = None,
         **selector: Unpack[SelectorKwargs],
     ) -> ActionResult:
@@ -57,7 +59,7 @@ class TouchMethods(GestureMethods):
         """
         params = {**given(matcher=find_matcher(text, selector)), "text": value, "submit": submit}
         params |= {"clear": clear or not value, **({"append": True} if append else {})}
-        return action_result(self._step("enter_text", params | expectation(expect), look=timeout))
+        return action_result(self._step("enter_text", params | expectation(expect, settle=settle), look=timeout))
 
     def enter_secret(  # noqa: PLR0913 - the parameters of the action
         self,
@@ -68,30 +70,32 @@ class TouchMethods(GestureMethods):
         submit: bool = False,
         clear: bool = False,
         expect: Expected = None,
+        settle: bool = False,
         timeout: float | None = None,
         **selector: Unpack[SelectorKwargs],
     ) -> ActionResult:
         """Enter the text of an environment variable or of a file. It is in no document, log or result."""
         source = given(env=env, file=None if file is None else os.fspath(file))
         params = {**given(matcher=find_matcher(text, selector)), "textFrom": source, "submit": submit}
-        params |= {"clear": clear, **expectation(expect)}
+        params |= {"clear": clear, **expectation(expect, settle=settle)}
         return action_result(self._step("enter_text", params, look=timeout))
 
     # The name of the command.
     type = enter_text
 
-    def scroll(
+    def scroll(  # noqa: PLR0913 - the parameters of the action
         self,
         direction: Direction = "down",
         *,
         container: Selector | None = None,
         distance: float | None = None,
         expect: Expected = None,
+        settle: bool = False,
         timeout: float | None = None,
     ) -> Scrolled:
         """Scroll once. ``distance`` is the fraction of the container that one swipe covers."""
         params = given(direction=direction, container=container_of(container), distanceRatio=distance)
-        return read_scrolled(self._step("scroll", params | expectation(expect), take=timeout))
+        return read_scrolled(self._step("scroll", params | expectation(expect, settle=settle), take=timeout))
 
     def scroll_until(  # noqa: PLR0913 - the parameters of the action
         self,
@@ -101,6 +105,7 @@ class TouchMethods(GestureMethods):
         container: Selector | None = None,
         max_scrolls: int | None = None,
         expect: Expected = None,
+        settle: bool = False,
         timeout: float = 10,
         **selector: Unpack[SelectorKwargs],
     ) -> Scrolled:
@@ -113,7 +118,9 @@ class TouchMethods(GestureMethods):
             maxScrolls=max_scrolls,
             maxDurationMs=limit,
         )
-        return read_scrolled(self._step("scroll_until", params | expectation(expect), wait_ms=limit))
+        return read_scrolled(
+            self._step("scroll_until", params | expectation(expect, settle=settle), wait_ms=limit)
+        )
 
     def scroll_and_click(  # noqa: PLR0913 - the parameters of the action
         self,
@@ -124,6 +131,7 @@ class TouchMethods(GestureMethods):
         max_swipes: int | None = None,
         long: bool = False,
         expect: Expected = None,
+        settle: bool = False,
         timeout: float | None = None,
         **selector: Unpack[SelectorKwargs],
     ) -> Scrolled:
@@ -136,4 +144,6 @@ class TouchMethods(GestureMethods):
             clickAfter=True,
             clickType="long_click" if long else None,
         )
-        return read_scrolled(self._step("scroll_and_click", params | expectation(expect), take=timeout))
+        return read_scrolled(
+            self._step("scroll_and_click", params | expectation(expect, settle=settle), take=timeout)
+        )

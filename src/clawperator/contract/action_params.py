@@ -38,6 +38,10 @@ ClickType = Annotated[
 Container = Annotated[NodeSelector, Meta(description="search or scroll only inside this node")]
 Target = Annotated[NodeSelector, Meta(description="target node")]
 ClickAfter = Annotated[bool, Meta(description="click the node when it is found")]
+Settle = Annotated[
+    bool,
+    Meta(description="on plain adb: also capture before, and until two captures agree, to know the effect"),
+]
 All = Annotated[bool, Meta(description="return every match, not only the first")]
 
 
@@ -158,6 +162,12 @@ class ActingParams(Params, frozen=True, kw_only=True):
     """The params of an action that changes something on the device."""
 
     expect: Annotated[Expectation, Meta(description="what the screen must show afterwards")] | UnsetType = UNSET
+
+
+class EffectParams(ActingParams, frozen=True, kw_only=True):
+    """The params of an action that reports its effect on the screen."""
+
+    settle: Settle = False
 
 
 UserChoice = int | Literal["current"]

@@ -142,7 +142,8 @@ def register(row: ActionType) -> Callable[[type[P]], type[P]]:
     """Register the decorated Struct as the params of an action type."""
 
     def add(params: type[P]) -> type[P]:
-        results = ("expect",) if "expect" in params.__struct_fields__ else ()
+        fields = params.__struct_fields__
+        results = tuple(name for name in ("expect", "settle") if name in fields and name not in row.host_params)
         REGISTERED[row.name] = replace(row, params=params, result_params=(*row.result_params, *results))
         return params
 

@@ -20,7 +20,6 @@ from clawperator.contract.action_params import (
     ONCE,
     UI_READINESS,
     UI_SCROLL,
-    ActingParams,
     Again,
     All,
     ClickAfter,
@@ -28,6 +27,7 @@ from clawperator.contract.action_params import (
     Container,
     Coordinate,
     Direction,
+    EffectParams,
     NavigationMs,
     Ratio,
     SettleMs,
@@ -84,7 +84,7 @@ class WaitForNodeParams(Params, frozen=True):
         model_tool="tap",
     )
 )
-class ClickParams(ActingParams, frozen=True):
+class ClickParams(EffectParams, frozen=True):
     matcher: Target | UnsetType = UNSET
     coordinate: Annotated[Coordinate, Meta(description="point to click, instead of a node")] | UnsetType = UNSET
     clickType: ClickType = "default"
@@ -102,7 +102,7 @@ class ClickParams(ActingParams, frozen=True):
             yield "durationMs", "only a long_click has a duration"
 
 
-class ScrollGestureParams(ActingParams, frozen=True):
+class ScrollGestureParams(EffectParams, frozen=True):
     container: Container | UnsetType = UNSET
     direction: Direction = "down"
     distanceRatio: Ratio = 0.7
@@ -216,7 +216,7 @@ class ReadTextParams(Params, frozen=True):
         model_tool="type",
     )
 )
-class EnterTextParams(ActingParams, frozen=True):
+class EnterTextParams(EffectParams, frozen=True):
     matcher: Annotated[NodeSelector, Meta(description="field (default: the focused field)")] | UnsetType = UNSET
     text: Text | UnsetType = UNSET
     submit: Annotated[bool, Meta(description="submit after entering")] = False
@@ -306,7 +306,7 @@ class SleepParams(Params, frozen=True):
         model_tool="press",
     )
 )
-class PressKeyParams(ActingParams, frozen=True):
+class PressKeyParams(EffectParams, frozen=True):
     key: Annotated[KeyName, Meta(description="key to press")]
 
     @property

@@ -10,9 +10,10 @@ from clawperator.contract.action_params import (
     APP_CLOSE,
     APP_LAUNCH,
     SESSION_ID,
-    ActingParams,
     Again,
     AppParams,
+    EffectParams,
+    Settle,
     cli_template,
     text_rules,
 )
@@ -32,6 +33,7 @@ from clawperator.contract.selectors import Problem
 )
 class OpenAppParams(AppParams, frozen=True):
     retry: Again = APP_LAUNCH
+    settle: Settle = False
 
 
 @register(
@@ -44,7 +46,7 @@ class OpenAppParams(AppParams, frozen=True):
         model_tool="app",
     )
 )
-class OpenUriParams(ActingParams, frozen=True):
+class OpenUriParams(EffectParams, frozen=True):
     uri: Annotated[str, Meta(max_length=limits.MAX_URI_LENGTH, description="URI to open")]
     retry: Again = APP_LAUNCH
 
@@ -65,6 +67,7 @@ class OpenUriParams(ActingParams, frozen=True):
 )
 class CloseAppParams(AppParams, frozen=True):
     retry: Again = APP_CLOSE
+    settle: Settle = False
 
 
 @register(

@@ -10,6 +10,7 @@ from clawperator.contract.action_params import (
     PACKAGE_NAME,
     ActingParams,
     AppParams,
+    EffectParams,
     cli_template,
     package_rules,
     text_rules,
@@ -54,7 +55,7 @@ def _full(name: str, summary: str, timeout_ms: int = 30_000, *, input_path_param
         model_tool="phone",
     )
 )
-class RotateParams(ActingParams, frozen=True):
+class RotateParams(EffectParams, frozen=True):
     orientation: Annotated[
         Orientation, Meta(description="orientation, degrees, or auto to follow the sensor again")
     ]
@@ -72,7 +73,7 @@ class RotateParams(ActingParams, frozen=True):
         performs=("open_app",),
     )
 )
-class StartActivityParams(ActingParams, frozen=True):
+class StartActivityParams(EffectParams, frozen=True):
     component: Annotated[str, Meta(max_length=512, description="package/activity")] | UnsetType = UNSET
     action: Annotated[str, Meta(max_length=512, description="intent action")] | UnsetType = UNSET
     uri: (

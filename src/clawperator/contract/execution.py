@@ -27,6 +27,8 @@ Id = Annotated[str, Meta(min_length=1, max_length=limits.MAX_ID_LENGTH)]
 Source = Annotated[str, Meta(min_length=1, max_length=limits.MAX_SOURCE_LENGTH)]
 TimeoutMs = Annotated[float, Meta(ge=limits.MIN_EXECUTION_TIMEOUT_MS, le=limits.MAX_EXECUTION_TIMEOUT_MS)]
 # An execution gets this much more time than the action that waits.
+# A slow capture of a screen that does not become idle takes ten seconds.
+_SETTLE_MS = 30_000
 _WAIT_MARGIN_MS = 5_000
 LONGEST_WAIT_MS = limits.MAX_EXECUTION_TIMEOUT_MS - _WAIT_MARGIN_MS
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -107,9 +109,14 @@ def single_action(
 ) -> dict[str, Any]:
     """The execution of one action, with the fixed fields of its row. Without ``params`` it has none.
 
-    Without ``timeout_ms`` there is time for what the action waits for and expects.
+    Without ``timeout_ms`` there is time for what the action waits for and expects, and for the captures that it
+    makes to settle.
     """
     template = ACTIONS[name].template
+    if timeout_ms is None:
+        given = params or {}
+        own_ms = max(template.timeout_ms, _SETTLE_MS) if given.get("settle") is True else template.timeout_ms
+        timeout_ms = own_ms + expected_ms(given)
     action: dict[str, Any] = {"id": template.action_id, "type": name}
     if params is not None:
         action["params"] = dict(params)
@@ -117,7 +124,7 @@ def single_action(
         [action],
         command_id=new_command_id(template.prefix),
         source=source or template.source,
-        timeout_ms=template.timeout_ms + expected_ms(params or {}) if timeout_ms is None else timeout_ms,
+        timeout_ms=timeout_ms,
         task_id=template.task_id,
         mode=template.mode,
     )

@@ -8,10 +8,10 @@ from msgspec import UNSET, Meta, UnsetType
 from clawperator.contract.action_params import (
     MAX_GESTURE_MS,
     UI_READINESS,
-    ActingParams,
     Again,
     Coordinate,
     DirectionName,
+    EffectParams,
     Target,
     cli_template,
 )
@@ -35,7 +35,7 @@ _DurationMs = Annotated[float, Meta(ge=1, le=MAX_GESTURE_MS, description="durati
         performs=("click",),
     )
 )
-class SwipeParams(ActingParams, frozen=True):
+class SwipeParams(EffectParams, frozen=True):
     start: _Start | UnsetType = UNSET
     end: _End | UnsetType = UNSET
     direction: (
@@ -71,7 +71,7 @@ class SwipeParams(ActingParams, frozen=True):
         performs=("click",),
     )
 )
-class DragParams(ActingParams, frozen=True):
+class DragParams(EffectParams, frozen=True):
     matcher: Target | UnsetType = UNSET
     start: _Start | UnsetType = UNSET
     toMatcher: Annotated[NodeSelector, Meta(description="node to drag to")] | UnsetType = UNSET
@@ -97,7 +97,7 @@ class DragParams(ActingParams, frozen=True):
         performs=("click",),
     )
 )
-class DoubleTapParams(ActingParams, frozen=True):
+class DoubleTapParams(EffectParams, frozen=True):
     matcher: Target | UnsetType = UNSET
     coordinate: _Point | UnsetType = UNSET
     retry: Again = UI_READINESS
@@ -117,6 +117,6 @@ class DoubleTapParams(ActingParams, frozen=True):
         model_tool="type",
     )
 )
-class SubmitTextParams(ActingParams, frozen=True):
+class SubmitTextParams(EffectParams, frozen=True):
     matcher: Annotated[NodeSelector, Meta(description="field (default: the focused field)")] | UnsetType = UNSET
     retry: Again = UI_READINESS

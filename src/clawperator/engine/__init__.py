@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from clawperator.engine.context import SecretSource
     from clawperator.engine.driver import ChosenNode, Clock, Key, NodeAction, RecordingInfo, Windows
     from clawperator.engine.privacy import mask_passwords, mask_secrets, mask_step_data, shown_label
+    from clawperator.engine.retry import NOT_IDLE
     from clawperator.engine.run import Engine
     from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
     from clawperator.engine.selection import ReferenceLookup, select
@@ -22,6 +23,7 @@ else:
             "context": "SecretSource",
             "driver": "ChosenNode Clock Key NodeAction RecordingInfo Windows",
             "privacy": "mask_passwords mask_secrets mask_step_data shown_label",
+            "retry": "NOT_IDLE",
             "run": "Engine",
             "scripted": "FullScriptedDriver ScriptedDriver",
             "selection": "ReferenceLookup select",
@@ -30,6 +32,7 @@ else:
     )
 
 __all__ = [
+    "NOT_IDLE",
     "ChosenNode",
     "Clock",
     "Engine",

@@ -120,6 +120,8 @@ def swipe_once(context: ActionContext, before: ScreenBefore, params: ScrollGestu
     swiped = context.clock.monotonic()
     context.pause(params.settleDelayMs)
     settled = settle(context, before, swiped)
+    if settled.screen is None and context.has_slow_captures and context.execution.error is not None:
+        raise context.execution.error  # another capture would take as long to fail
     after = context.capture() if settled.screen is None else settled.screen
     try:
         now = find_container(context, after, params)

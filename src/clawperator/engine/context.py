@@ -10,7 +10,7 @@ from msgspec import Struct
 from clawperator._deadline import Deadline, command_timeout
 from clawperator._text import printable
 from clawperator.contract import NodeMatcher, NodeSelector, TextSource
-from clawperator.engine.driver import Clock, Driver
+from clawperator.engine.driver import CaptureCost, Clock, Driver
 from clawperator.errors import ClawError
 from clawperator.ui import Hierarchy, Node, find_nodes
 
@@ -48,11 +48,21 @@ class ActionProgress(Struct):
     secret: str = ""
 
 
+class ExecutionProgress(Struct):
+    """Of the running execution: its last capture, why the last attempt failed, and how long the first one took."""
+
+    screen: Hierarchy | None = None
+    error: ClawError | None = None
+    capture_ms: float | None = None
+
+
 class ActionContext(Struct, frozen=True):
     """``deadline`` is that of the whole execution; ``previous`` is the type of the previous action.
 
     ``references`` are those of the device, ``check_target`` is asked about nodes that only the host could choose,
     ``secrets`` reads texts that no document holds. ``backtracking`` allows patterns that may take for ever.
+    ``has_slow_captures``: each capture takes seconds, so there must be few. ``settle``: the action waits until the
+    screen settles all the same.
     """
 
     driver: Driver
@@ -66,6 +76,13 @@ class ActionContext(Struct, frozen=True):
     check_target: CheckTarget | None = None
     secrets: "SecretSource | None" = None
     backtracking: bool = False
+    execution: ExecutionProgress = msgspec.field(default_factory=ExecutionProgress)
+    has_slow_captures: bool = False
+    settle: bool = False
+
+    def has_time_for_capture(self) -> bool:
+        """Whether another capture would end before the deadline, if it takes as long as the first one."""
+        return self.left_ms() > (self.execution.capture_ms or 0.0)
 
     def left_ms(self) -> float:
         remaining = self.deadline.remaining
@@ -103,14 +120,14 @@ class ActionContext(Struct, frozen=True):
     def perform(self, act: Callable[[Driver], bool]) -> bool:
         """Call a method of the driver that acts on the device. ``COMMAND_TIMEOUT`` after the deadline.
 
-        A call that returned False had no effect. One that failed may have had one, unless the service was off.
+        A call that returned False had no effect. One that failed may have had one, unless its code excludes it.
         """
         driver = self.driver_or_timeout()
         accepted = True
         try:
             accepted = act(driver)
         except ClawError as e:
-            accepted = e.code != "SERVICE_UNAVAILABLE"
+            accepted = e.code not in ("SERVICE_UNAVAILABLE", "APP_NOT_STARTED")
             raise
         finally:
             self.progress.dispatched = self.progress.dispatched or accepted
@@ -118,15 +135,32 @@ class ActionContext(Struct, frozen=True):
 
     def capture(self) -> Hierarchy:
         """Capture the screen; ``COMMAND_TIMEOUT`` after the deadline."""
-        screen = self.progress.screen = self.driver_or_timeout().dump()
+        screen = self.progress.screen = self._timed(self.driver_or_timeout().dump)
         return screen
 
     def try_dump(self) -> Hierarchy | None:
         """Capture the screen; None when that fails for any reason."""
+        driver = self.driver
         try:
-            return self.driver.dump()
+            if self.has_slow_captures and isinstance(driver, CaptureCost):
+                return self._timed(driver.look_again)
+            return self._timed(driver.dump)
         except Exception:  # noqa: BLE001 - a capture that only reports on an action must not fail it
             return None
+
+    def _timed(self, capture: Callable[[], Hierarchy]) -> Hierarchy:
+        """Make a capture, and keep it for the actions after this one."""
+        began, execution = self.clock.monotonic(), self.execution
+        execution.error = None
+        try:
+            execution.screen = screen = capture()
+        except ClawError as e:
+            execution.error = e
+            raise
+        finally:
+            if execution.capture_ms is None:
+                execution.capture_ms = self.since_ms(began)
+        return screen
 
     def find_all(self, within: Hierarchy | Node, matcher: NodeMatcher, *, several: bool = False) -> list[Node]:
         """Every visible node that matches, in the order of the selector.

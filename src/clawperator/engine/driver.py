@@ -107,6 +107,34 @@ class Driver(ScreenSource, TouchInput, AppLauncher, Protocol):
 
 
 @runtime_checkable
+class CaptureCost(Protocol):
+    """Optional: what captures cost. Where they are slow, the engine makes as few as it can."""
+
+    slow_captures: bool
+
+    def look_again(self) -> Hierarchy:
+        """Capture the screen after an action, on the same display as before it."""
+        ...
+
+
+@runtime_checkable
+class KeyTyping(Protocol):
+    """Optional, for drivers with slow captures: typing by keys. The engine checks the field afterwards."""
+
+    def type_keys(self, field: Node, text: str) -> bool:
+        """Type into the focused field in place of what it has."""
+        ...
+
+    def field_after(self, field: Node, screen: Hierarchy) -> Node | None:
+        """The field in a later capture; None when it is gone."""
+        ...
+
+    def has_text(self, field: Node, text: str) -> bool:
+        """Whether the field has a text that was typed; an app may add separators."""
+        ...
+
+
+@runtime_checkable
 class NodeActions(Protocol):
     """Optional: accessibility actions on nodes."""
 

@@ -58,6 +58,8 @@ def _failed(
     wanted = expect.text if isinstance(expect.text, str) else ""
     if wanted and screen is not None and (labels := _nearest_labels(context, screen, wanted)):
         found.append("nearest labels: " + ", ".join(f"'{label}'" for label in labels))
+    if screen is None and context.execution.error is not None:
+        found.append(f"the screen cannot be read: {context.execution.error.message}")
     seen = f"; {'; '.join(found)}" if found else ""
     return ClawError(
         "EXPECTATION_FAILED",

@@ -26,6 +26,7 @@ RETRYABLE_CODES = frozenset(
         "GESTURE_FAILED",
         "SNAPSHOT_HIERARCHY_UNAVAILABLE",
         "APP_NOT_FOUND",
+        "APP_NOT_STARTED",
         "URI_NOT_HANDLED",
         "UNSUPPORTED_RUNTIME_SCREENSHOT",
         "NODE_AMBIGUOUS",
@@ -35,6 +36,11 @@ RETRYABLE_CODES = frozenset(
 # Seldom true a moment later: a screen that is still changing is captured again, but not for long.
 _BRIEF_CODES = frozenset({"NODE_AMBIGUOUS", "REF_STALE"})
 _BRIEF_RETRIES = 2
+# Not repeated where captures are slow. The device answers the first two from its list of apps, and a field that
+# refuses a text, or has no focus after a tap, seldom takes it a moment later.
+_CERTAIN_CODES = frozenset({"APP_NOT_FOUND", "URI_NOT_HANDLED", "TEXT_NOT_ACCEPTED"})
+# The reason in the details of an error: the device waited as long as it can for the screen to become idle.
+NOT_IDLE = "not_idle"
 
 
 def retry_delays(retry: Retry, random: Random) -> Iterator[float]:
@@ -65,16 +71,20 @@ def attempt_with_delays(
 
     A reference that is stale and a selector that is ambiguous are retried briefly, except in a wait.
     """
+    if context.has_slow_captures and not is_wait:
+        return _attempt_slowly(context, list(delays), attempt)
     brief = 0
     last: ClawError | None = None
     for delay in delays:
         try:
             return attempt()
         except ClawError as e:
-            if e.code not in RETRYABLE_CODES:
-                raise _with_cause(e, last) from e.__cause__
+            if e.code not in RETRYABLE_CODES or e.after_effect:
+                raise with_cause(e, last) from e.__cause__
             brief += e.code in _BRIEF_CODES
             if brief > _BRIEF_RETRIES and not is_wait:
+                raise
+            if context.has_slow_captures and not context.has_time_for_capture():
                 raise
             last = e
             trace(f"{e.code}: next attempt in {delay:.0f} ms")
@@ -82,12 +92,49 @@ def attempt_with_delays(
     try:
         return attempt()
     except ClawError as e:
-        raise _with_cause(e, last) from e.__cause__
+        raise with_cause(e, last) from e.__cause__
 
 
-def _with_cause(error: ClawError, last: ClawError | None) -> ClawError:
+def _attempt_slowly(context: ActionContext, delays: list[float], attempt: Callable[[], T]) -> T:
+    """Attempts where each capture takes seconds. Their time counts as part of the delays.
+
+    There are at least two, if the time of the execution allows it. No further one begins later than the delays add
+    up to, none that could not end in time, and none after a failure that would only be repeated.
+    """
+    start = context.clock.monotonic()
+    due, brief = 0.0, 0
+    last: ClawError | None = None
+    for number, delay in enumerate(delays):
+        try:
+            return attempt()
+        except ClawError as e:
+            brief += e.code in _BRIEF_CODES
+            is_over = number > 0 and context.since_ms(start) >= sum(delays)
+            if is_over or brief > _BRIEF_RETRIES or not _may_help(context, e):
+                raise with_cause(e, last) from e.__cause__
+            last = e
+            due += delay
+            left = max(0.0, due - context.since_ms(start))
+            trace(f"{e.code}: next attempt in {left:.0f} ms")
+            context.pause(left, e)
+    try:
+        return attempt()
+    except ClawError as e:
+        raise with_cause(e, last) from e.__cause__
+
+
+def _may_help(context: ActionContext, error: ClawError) -> bool:
+    """Whether another attempt may end otherwise, and in time."""
+    if error.code not in RETRYABLE_CODES or error.after_effect or error.code in _CERTAIN_CODES:
+        return False
+    return (error.details or {}).get("reason") != NOT_IDLE and context.has_time_for_capture()
+
+
+def with_cause(error: ClawError, last: ClawError | None) -> ClawError:
     """A timeout during a retry, with the failure that was being retried; any other error as it is."""
-    if error.code != "COMMAND_TIMEOUT" or error.details or last is None:
+    if error.code != "COMMAND_TIMEOUT" or last is None:
+        return error
+    if (error.details or {}).get("last_error") not in (None, "SNAPSHOT_HIERARCHY_UNAVAILABLE"):
         return error
     return command_timeout(last)
 

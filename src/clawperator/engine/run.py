@@ -40,6 +40,7 @@ from clawperator.engine import (
 from clawperator.engine.context import (
     ActionContext,
     ActionProgress,
+    ExecutionProgress,
     SaveScreenshot,
     SecretSource,
     StepData,
@@ -47,7 +48,7 @@ from clawperator.engine.context import (
     string_details,
     valid_text,
 )
-from clawperator.engine.driver import Clock, Driver
+from clawperator.engine.driver import CaptureCost, Clock, Driver
 from clawperator.engine.expectations import check_expectation
 from clawperator.errors import ClawError
 from clawperator.ui import Node
@@ -98,10 +99,13 @@ class Engine:
         self._check_target = check_target
         self._secrets = secrets
         self._backtracking = backtracking
+        self._has_slow_captures = isinstance(driver, CaptureCost) and driver.slow_captures
+        self._execution = ExecutionProgress()
 
     def run(self, execution: Execution) -> ResultEnvelope:
         """Run the actions until one ends the execution. Never raises an ``Exception``."""
         deadline = Deadline(execution.timeoutMs / 1000, self._clock.monotonic)
+        self._execution = ExecutionProgress()
         steps: list[StepResult] = []
         previous: str | None = None
         for action in execution.actions:
@@ -144,6 +148,9 @@ class Engine:
             None if check is None else partial(check, action),
             self._secrets,
             self._backtracking,
+            self._execution,
+            self._has_slow_captures,
+            getattr(action.params, "settle", False) is True,
         )
 
 

@@ -53,13 +53,17 @@ def _swipe_evidence(swipe: Swipe) -> StepData:
 
 
 class ScrollProgress(Struct):
-    """The progress of a scroll: accepted swipes, rejected swipes since, the last swipe, and the current screen."""
+    """The progress of a scroll: accepted swipes, rejected swipes since, the last swipe, and the current screen.
+
+    ``is_fresh``: the screen was captured just now, and captures are slow.
+    """
 
     first: ScreenBefore
     screen: Hierarchy
     swipes: int = 0
     rejected: int = 0
     last: Swipe | None = None
+    is_fresh: bool = False
 
     def add(self, swipe: Swipe) -> None:
         self.swipes += 1
@@ -199,7 +203,8 @@ def _appears_late(context: ActionContext, params: ScrollUntilParams, state: Scro
     """Whether the target appears after a swipe, at once or a little later."""
     if optional_matcher(params.matcher) is None:
         return False
-    for attempt in range(1 + _LATE_CAPTURES):
+    # A slow capture waits for the screen to become idle by itself.
+    for attempt in range(1 if context.has_slow_captures else 1 + _LATE_CAPTURES):
         if attempt:
             context.pause(min(max(params.settleDelayMs / 2, 100), 500))
             state.screen = context.capture()
@@ -210,7 +215,7 @@ def _appears_late(context: ActionContext, params: ScrollUntilParams, state: Scro
 
 def scroll_and_click(context: ActionContext, params: ScrollAndClickParams) -> StepData:
     first = look(context, context.capture())
-    state = ScrollProgress(first, first.screen)
+    state = ScrollProgress(first, first.screen, is_fresh=context.has_slow_captures)
     targets = with_retry(context, params.scrollRetry, lambda: _scroll_to(context, params, state))
     data = {
         "max_swipes": str(params.maxSwipes),
@@ -226,7 +231,9 @@ def scroll_and_click(context: ActionContext, params: ScrollAndClickParams) -> St
 
 def _scroll_to(context: ActionContext, params: ScrollAndClickParams, state: ScrollProgress) -> list[Node]:
     """Scroll to the target. Two swipes in a row without movement mean the end of the content."""
-    state.screen = context.capture()
+    if not state.is_fresh:
+        state.screen = context.capture()
+    state.is_fresh = False
     still = 0
     while not (targets := _targets(context, state.screen, params)):
         if state.swipes >= params.maxSwipes or still == 2:

@@ -1,7 +1,12 @@
 """The effect of an action: capture until the screen settles, and compare it with the screen before.
 
 A capture may be stale: the screen of a moment ago. So the screen is captured several times before the action and
-after it, and an effect is reported only when these captures agree. Where captures are slow, two must do.
+after it, and an effect is reported only when these captures agree.
+
+Where each capture takes seconds, there is one after the action, and none before it beside the one in which the
+action found its target. It proves a change when it differs from the last capture of the execution before the
+action; otherwise the effect is unknown. An action with ``settle`` captures until two captures agree, and once
+before it if the execution has no capture.
 
 Nothing here fails a step: the action has been performed, and an effect that cannot be determined is ``unknown``.
 """
@@ -52,6 +57,8 @@ class Settled(Struct, frozen=True):
 
 def look(context: ActionContext, first: Hierarchy) -> ScreenBefore:
     """Capture the screen again before an action. ``first`` is a capture that was made just now."""
+    if context.has_slow_captures:
+        return ScreenBefore(first, (first,))
     seen = [first]
     last = first
     for screen in _more_captures(context, LOOKS - 1, at_least=1):
@@ -62,7 +69,15 @@ def look(context: ActionContext, first: Hierarchy) -> ScreenBefore:
 
 
 def try_look(context: ActionContext) -> ScreenBefore | None:
-    """Capture the screen before an action; None when that fails for any reason."""
+    """Capture the screen before an action; None when that fails for any reason.
+
+    Where captures are slow, it is the last one of the execution: only an action with ``settle`` waits for another.
+    """
+    if context.has_slow_captures:
+        last = context.execution.screen
+        if last is None and context.settle:
+            last = context.try_dump()
+        return None if last is None else ScreenBefore(last, (last,))
     first = context.try_dump()
     return None if first is None else look(context, first)
 
@@ -86,6 +101,8 @@ def settle(context: ActionContext, before: ScreenBefore | None, since: float | N
     is a change only if further captures agree, and if no capture shows the screen before again after it.
     """
     start = context.clock.monotonic() if since is None else since
+    if context.has_slow_captures:
+        return _settle_slowly(context, before, start)
     last: Hierarchy | None = None
     settled_at = 0.0
     captures = 0
@@ -113,11 +130,35 @@ def settle(context: ActionContext, before: ScreenBefore | None, since: float | N
             return Settled("unknown", context.since_ms(start), screen)
 
 
+def _settle_slowly(context: ActionContext, before: ScreenBefore | None, start: float) -> Settled:
+    """One capture, or with ``settle`` as many as it takes until two agree. None where it could prove nothing."""
+    screen, is_settled = None, False
+    if (before is not None or context.settle) and context.has_time_for_capture():
+        screen = context.try_dump()
+    if screen is not None and context.settle:
+        screen, is_settled = await_settled(context, screen)
+    return Settled(_effect_of(before, screen, is_settled=is_settled), context.since_ms(start), screen)
+
+
+def _effect_of(before: ScreenBefore | None, screen: Hierarchy | None, *, is_settled: bool) -> Effect:
+    if before is None or screen is None:
+        return "unknown"
+    if not before.shows(screen):
+        return "changed"
+    return "unchanged" if is_settled else "unknown"
+
+
 def await_settled(context: ActionContext, first: Hierarchy) -> tuple[Hierarchy, bool]:
-    """Capture until two captures in a row agree, for at most ``SETTLED_MS``. Also returns whether they did."""
+    """Capture until two captures in a row agree. Also returns whether they did.
+
+    The limit is ``SETTLED_MS``, or the time of three captures where they are slow.
+    """
     start = context.clock.monotonic()
     last = first
-    while context.since_ms(start) < SETTLED_MS and context.sleep_within(2 * POLL_MS):
+    limit = max(SETTLED_MS, 3 * (context.execution.capture_ms or 0.0)) if context.has_slow_captures else SETTLED_MS
+    while context.since_ms(start) < limit and context.sleep_within(2 * POLL_MS):
+        if context.has_slow_captures and not context.has_time_for_capture():
+            break
         screen = context.try_dump()
         if screen is not None:
             if screen.has_same_content(last):

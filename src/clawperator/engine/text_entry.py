@@ -1,22 +1,27 @@
 """Text entry into a field, with optional clearing and submitting."""
 
+from collections.abc import Callable
+
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clawperator._deadline import command_timeout
 from clawperator._secret_text import SHORTEST
+from clawperator._text import one_line
 from clawperator.contract import EnterTextParams, NodeMatcher, SubmitTextParams, TextSource
 from clawperator.engine.chosen import Choice
 from clawperator.engine.clicks import press
 from clawperator.engine.context import ActionContext, StepData, string_details
-from clawperator.engine.driver import NodeActions, TargetActions
+from clawperator.engine.driver import Driver, KeyTyping, NodeActions, TargetActions
 from clawperator.engine.privacy import mask_secrets, mask_step_data
 from clawperator.engine.retry import with_retry
-from clawperator.engine.settle import ScreenBefore, evidence, look, settle
+from clawperator.engine.settle import ScreenBefore, Settled, evidence, look, settle
 from clawperator.engine.targets import FOCUSED_FIELD, describe_node, nearest_self_or_ancestor, resolve
 from clawperator.errors import ClawError
-from clawperator.ui import HIDDEN, Node, has_password
+from clawperator.ui import HIDDEN, Hierarchy, Node, has_password
 
 _FIELDS = ("edittext", "autocompletetextview")
+_MAX_SHOWN = 120
 _SECRET_HINT = "Use the command 'clawperator type --secret NAME' or the method enter_secret of a connected phone."
 
 
@@ -87,11 +92,19 @@ def _enter(context: ActionContext, entry: TextEntry, params: EnterTextParams) ->
         done = with_retry(context, params.retry, lambda: _type_into_chosen(context, entry))
         if done is not None:
             return done
-    typed = with_retry(context, params.retry, lambda: _type(context, entry))
     method = "set_text"
-    if params.submit:
-        method += "+" + _submit(context, typed, entered=True)
-    settled = settle(context, typed.before)
+    if context.has_slow_captures and isinstance(context.driver, KeyTyping):
+        typed = with_retry(context, params.retry, lambda: _focused_once(context, entry))
+        settled = _type_keys(context, entry, typed)
+        if params.submit:
+            method += "+" + _submit(context, typed, entered=True)
+            if context.settle:
+                settled = settle(context, typed.before)
+    else:
+        typed = with_retry(context, params.retry, lambda: _type(context, entry))
+        if params.submit:
+            method += "+" + _submit(context, typed, entered=True)
+        settled = settle(context, typed.before)
     return {
         "text": HIDDEN if typed.field.flag("password") else entry.text,
         "submit": "true" if params.submit else "false",
@@ -157,6 +170,92 @@ def _type(context: ActionContext, entry: TextEntry) -> TypedText:
     return typed
 
 
+def _focused_once(context: ActionContext, entry: TextEntry) -> TypedText:
+    """The field that matches, tapped if it does not have the focus. Needs one capture.
+
+    A second one confirms the focus where another field had it, or where the node is not a field itself: otherwise
+    the text could go elsewhere.
+    """
+    screen = context.capture()
+    found = resolve(context, screen, entry.matcher)
+    field = _field(found[0])
+    typed = TypedText(ScreenBefore(screen, (screen,)), found, field)
+    _check_recording(context, entry, field)
+    entry.whole_text(field)  # before the field is touched
+    if field.flag("focused"):
+        return typed
+    if press(context, field, "click") is None:
+        raise _not_accepted(found, field)
+    if _is_field(field) and not any(node.flag("focused") and _is_field(node) for node in screen.nodes):
+        return typed
+    seen = _focused_field(context, entry.matcher, field)
+    if seen is None:
+        raise _not_accepted(found, field)
+    _check_recording(context, entry, seen)
+    return TypedText(typed.before, found, seen)
+
+
+def _focused_field(context: ActionContext, matcher: NodeMatcher, field: Node) -> Node | None:
+    """The field that was tapped, if it has the focus now. The tap may have opened a screen with the real field."""
+    driver = context.driver
+    assert isinstance(driver, KeyTyping)
+    screen = context.capture()
+    matching = [_field(node) for node in context.find_all(screen, matcher)]
+    after = driver.field_after(field, screen)
+    return next((node for node in (*matching, after) if node and _is_field(node) and node.flag("focused")), None)
+
+
+def _type_keys(context: ActionContext, entry: TextEntry, typed: TypedText) -> Settled:
+    """Type once, and check with one capture that the field has the text."""
+    field, text = typed.field, entry.whole_text(typed.field)
+
+    def type_keys(driver: Driver) -> bool:
+        return isinstance(driver, KeyTyping) and driver.type_keys(field, text)
+
+    if not _guarded(field, lambda: context.perform(type_keys)):
+        raise _not_accepted(typed.found, field)
+    settled = settle(context, typed.before)
+    if text:
+        _check_typed(context, entry, field, text, settled.screen)
+    return settled
+
+
+def _check_typed(
+    context: ActionContext, entry: TextEntry, field: Node, text: str, screen: Hierarchy | None
+) -> None:
+    """``TEXT_NOT_ACCEPTED`` when the field has another text: apps capitalise, cut and format what is typed."""
+    driver = context.driver
+    assert isinstance(driver, KeyTyping)
+    if screen is None:
+        raise _not_checked(context.execution.error or command_timeout())
+    seen = driver.field_after(field, screen)
+    if seen is None:
+        raise _typed_otherwise("the text was typed, but the field is gone, so that it cannot be checked")
+    if driver.has_text(seen, text):
+        return
+    if entry.is_secret or has_password(field) or has_password(seen):
+        raise _typed_otherwise("the field does not have the typed text; what it has is not shown")
+    raise _typed_otherwise(
+        f"the text was typed, but the field has '{one_line(seen.text, _MAX_SHOWN)}'", field_text=seen.text
+    )
+
+
+def _typed_otherwise(message: str, **details: str) -> ClawError:
+    return ClawError(
+        "TEXT_NOT_ACCEPTED",
+        message,
+        hint="It was typed once. The app may change what is typed: enter the text as the app keeps it, or use "
+        "'--backend operator'.",
+        details=details,
+        after_effect=True,
+    )
+
+
+def _not_checked(cause: ClawError) -> ClawError:
+    message = f"the text was typed, but the field was not checked: {cause.message}"
+    return ClawError(cause.code, message, hint=cause.hint, details=cause.details, after_effect=True)
+
+
 def _check_recording(context: ActionContext, entry: TextEntry, field: Node) -> None:
     """A recording would keep the secret, except for the text of a password field."""
     if not entry.is_secret or field.flag("password") or context.secrets is None:
@@ -181,14 +280,20 @@ def _is_field(node: Node) -> bool:
 
 
 def _set_text(context: ActionContext, field: Node, text: str) -> bool:
-    """Set the text. Errors for a password field are reported without their message, which may quote the text."""
+    return _guarded(field, lambda: context.perform(lambda driver: driver.set_text(field, text)))
+
+
+def _guarded(field: Node, act: Callable[[], bool]) -> bool:
+    """Errors for a password field are reported without their message, which may quote the text."""
     try:
-        return context.perform(lambda driver: driver.set_text(field, text))
+        return act()
     except Exception as e:
         if not field.flag("password"):
             raise
         code = e.code if isinstance(e, ClawError) else "UNKNOWN"
-        raise ClawError(code, f"cannot set the text of a password field: {type(e).__name__}") from None
+        effect = isinstance(e, ClawError) and e.after_effect
+        message = f"cannot set the text of a password field: {type(e).__name__}"
+        raise ClawError(code, message, after_effect=effect) from None
 
 
 def _not_accepted(found: list[Node], field: Node) -> ClawError:

@@ -16,7 +16,7 @@ from clawperator.contract import (
 )
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.privacy import shown_label
-from clawperator.engine.retry import poll_delays
+from clawperator.engine.retry import poll_delays, with_cause
 from clawperator.engine.settle import POLL_MS
 from clawperator.engine.targets import SNAPSHOT_HINT, describe_matcher, describe_node
 from clawperator.errors import ClawError
@@ -139,6 +139,7 @@ def wait_for(
     A screen that cannot be captured is not an answer, unless it stays so until the end.
     """
     delays = poll_delays(context, timeout_ms)
+    cause: ClawError | None = None
     while True:
         failed: ClawError | None = None
         screen: Hierarchy | None = None
@@ -146,14 +147,15 @@ def wait_for(
             screen = context.capture()
         except ClawError as e:
             if e.code != "SNAPSHOT_HIERARCHY_UNAVAILABLE":
-                raise
+                raise with_cause(e, cause) from e.__cause__
             failed = e
         if screen is not None and (answer := found(screen)) is not None:
             return answer
         delay = next(delays, None)
-        if delay is None:
-            raise failed or error(screen or context.capture())
-        context.pause(delay, failed or (error(screen) if screen is not None else None))
+        cause = failed or error(screen or context.capture())
+        if delay is None or (context.has_slow_captures and not context.has_time_for_capture()):
+            raise cause
+        context.pause(delay, cause)
 
 
 def is_idle_within(context: ActionContext, quiet_ms: float, timeout_ms: float) -> bool:

@@ -20,6 +20,7 @@ TUNING_PARAMETERS = frozenset(
         "retry",
         "scrollRetry",
         "clickRetry",
+        "settle",
         "settleDelayMs",
         "findFirstScrollableChild",
         "maxDurationMs",

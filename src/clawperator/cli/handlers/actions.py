@@ -41,8 +41,6 @@ def snapshot(call: Call) -> Document:
         params["maxTokens"] = read_number(limit)
         if not isinstance(params["maxTokens"], int) or params["maxTokens"] < 1:
             raise invalid(f"--max-tokens must be a whole number from 1 up, not {limit!r}", "Add --max-tokens 500.")
-    if arguments.has("--settle"):
-        params["settle"] = True
     return build_execution(call, "snapshot_ui", params or None)
 
 

@@ -34,6 +34,8 @@ def build_execution(
     """
     if expect := {**(expected or {}), **_expectation(call)}:
         params = {**(params or {}), "expect": expect}
+    if call.arguments.has("--settle"):
+        params = {**(params or {}), "settle": True}
     timeout = call.options.timeout_ms
     document = with_timeout(single_action(action, params), timeout)
     if timeout is None or params is None or not {"matcher", "labelMatcher"} & params.keys():

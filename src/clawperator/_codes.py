@@ -140,6 +140,7 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
             "Use a device with Android 7.0 or newer, or run 'clawperator phone start'.",
         ),
         "GRANT_DEVICE_PERMISSIONS_FAILED": Code(_RUNTIME, True, "a permission was not granted"),
+        "UI_AUTOMATION_BUSY": Code(_RUNTIME, True, "another program uses UI Automation on the device"),
         "EXECUTION_CONFLICT_IN_FLIGHT": Code(_RUNTIME, True, "another execution holds the device"),
     },
     "operator": {

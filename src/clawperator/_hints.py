@@ -86,6 +86,7 @@ HINTS: Mapping[str, str] = {
     "DEVICE_USB_DEBUGGING_DISABLED": "Turn on USB debugging in the device's developer options.",
     "DEVICE_ACCESSIBILITY_NOT_RUNNING": "Run 'clawperator doctor --fix' to turn the accessibility service on.",
     "GRANT_DEVICE_PERMISSIONS_FAILED": _DOCTOR,
+    "UI_AUTOMATION_BUSY": "Stop Appium, uiautomator2 or the other test program on the device, then retry.",
     "EXECUTION_CONFLICT_IN_FLIGHT": "Retry when it has finished, or use another device with --device.",
     "OPERATOR_NOT_INSTALLED": "Add '--backend adb', or install it with 'clawperator operator setup --apk <file>'.",
     "OPERATOR_NOT_RUNNING": "Open the Operator app on the device, then run 'clawperator doctor --fix'.",

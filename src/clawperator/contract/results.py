@@ -23,6 +23,7 @@ _NOT_PERFORMED = frozenset(
         "GESTURE_FAILED",
         "GLOBAL_ACTION_FAILED",
         "SNAPSHOT_HIERARCHY_UNAVAILABLE",
+        "UI_AUTOMATION_BUSY",
         "APP_NOT_FOUND",
         "APP_NOT_STARTED",
         "URI_NOT_HANDLED",

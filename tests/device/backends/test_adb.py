@@ -127,10 +127,10 @@ def test_matches_are_listed(bench: Bench) -> None:
 
 
 def test_an_app_is_opened_and_closed(bench: Bench) -> None:
-    opened = bench.data("open_app", applicationId=SETTINGS)
+    opened = bench.data("open_app", applicationId=SETTINGS, settle=True)
     assert (opened["dispatch_method"], opened["effect"]) == ("launch_intent", "changed")
     assert bench.phone.foreground() == SETTINGS
-    closed = bench.data("close_app", applicationId=SETTINGS)
+    closed = bench.data("close_app", applicationId=SETTINGS, settle=True)
     assert (closed["effect"], "was_running" in closed) == ("changed", False)
     assert bench.data("close_app", applicationId=SETTINGS)["was_running"] == "false"
     assert bench.phone.foreground() != SETTINGS
@@ -167,7 +167,7 @@ def test_a_point_is_touched_only_within_the_display(settings: Bench) -> None:
     found = settings.phone.find("Display")
     assert found is not None
     x, y = found.bounds.centre
-    assert settings.data("click", coordinate={"x": x, "y": y})["effect"] == "changed"
+    assert settings.data("click", coordinate={"x": x, "y": y}, settle=True)["effect"] == "changed"
     assert settings.step("click", coordinate={"x": x, "y": 2_400}).data["error"] == "GESTURE_FAILED"
 
 
@@ -199,8 +199,15 @@ def test_the_app_in_front_is_waited_for(settings: Bench) -> None:
 @pytest.mark.parametrize("key", ["back", "home", "recents"])
 def test_keys_are_pressed(settings: Bench, key: str) -> None:
     touch(settings, "Display")
-    assert settings.data("press_key", key=key)["effect"] == "changed"
+    assert settings.data("press_key", key=key)["effect"] == "unknown"
     assert settings.phone.shows("Battery") is (key == "back")
+
+
+def test_a_key_after_a_capture_reports_its_effect(settings: Bench) -> None:
+    touch(settings, "Display")
+    press = {"type": "press_key", "params": {"key": "back"}}
+    envelope = settings.run({"type": "snapshot_ui"}, press)
+    assert envelope.stepResults[1].data["effect"] == "changed"
 
 
 def test_a_snapshot_also_reports_the_windows(written: Bench) -> None:
@@ -366,9 +373,10 @@ def test_steps_before_a_failure_stay_and_the_failure_is_typed(settings: Bench) -
     assert envelope.errorCode == "NODE_NOT_FOUND"
 
 
-def test_a_lost_touch_is_reported_as_unchanged(settings: Bench) -> None:
+def test_a_lost_touch_is_reported_as_unchanged_once_the_screen_has_settled(settings: Bench) -> None:
     settings.phone.fault("dropped_tap", 1)
-    assert settings.data("click", matcher={"textEquals": "Display"})["effect"] == "unchanged"
+    assert settings.data("click", matcher={"textEquals": "Display"})["effect"] == "unknown"
+    assert settings.data("click", matcher={"textEquals": "Display"}, settle=True)["effect"] == "unchanged"
 
 
 def test_a_slow_phone_does_the_same_later(settings: Bench) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from clawperator._deadline import command_timeout
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
 from clawperator.device.backends import adb_screen, adb_shell
 from clawperator.device.backends.adb import AdbDriver
@@ -12,6 +13,7 @@ from clawperator.ui.node import Node
 from clawperator.ui.parse import parse_hierarchy
 
 IDLE = "ERROR: could not get idle state.\n"
+NULL_ROOT = "ERROR: null root node returned by UiTestAutomationBridge.\n"
 SIZE = "Physical size: 100x200\n"
 
 
@@ -68,8 +70,8 @@ def refusal(call: Callable[[], object]) -> ClawError:
 # The screen
 
 
-def test_a_screen_that_did_not_rest_is_asked_again(connect_driver: ConnectDriver) -> None:
-    phone = ScriptedShell(uiautomator=[reply(SIZE, IDLE), reply(SIZE + xml('text="a"'))])
+def test_a_window_without_a_root_is_asked_again(connect_driver: ConnectDriver) -> None:
+    phone = ScriptedShell(uiautomator=[reply(SIZE, NULL_ROOT), reply(SIZE + xml('text="a"'))])
     assert connect_driver(phone).dump().nodes[0].text == "a"
     assert len(phone.asked) == 2
 
@@ -78,15 +80,57 @@ def test_a_dump_that_took_long_is_not_made_again(
     connect_driver: ConnectDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(adb_screen, "_DUMPS_SECONDS", -1)
-    phone = ScriptedShell(uiautomator=reply(SIZE, IDLE))
+    phone = ScriptedShell(uiautomator=reply(SIZE, NULL_ROOT))
     assert refusal(connect_driver(phone).dump).code == "SNAPSHOT_HIERARCHY_UNAVAILABLE"
     assert len(phone.asked) == 1
 
 
-def test_a_screen_that_never_rests_has_no_hierarchy(connect_driver: ConnectDriver) -> None:
-    error = refusal(connect_driver(ScriptedShell(uiautomator=reply(SIZE, IDLE))).dump)
+@pytest.mark.parametrize("answer", [reply(SIZE, IDLE), reply(SIZE + IDLE)])
+def test_a_screen_that_never_becomes_idle_is_asked_once(
+    connect_driver: ConnectDriver, answer: ShellAnswer
+) -> None:
+    phone = ScriptedShell(uiautomator=answer)
+    error = refusal(connect_driver(phone).dump)
     assert error.code == "SNAPSHOT_HIERARCHY_UNAVAILABLE"
     assert "could not get idle state" in error.message
+    assert "idle" in error.hint
+    assert len(phone.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "Killed\n",
+        "java.lang.IllegalStateException: UiAutomationService a.b$Stub$Proxy@939892already registered!\n\tat a.B\n",
+    ],
+)
+def test_another_program_that_uses_ui_automation_is_named(connect_driver: ConnectDriver, printed: str) -> None:
+    phone = ScriptedShell(uiautomator=reply(SIZE, printed, 137))
+    error = refusal(connect_driver(phone).dump)
+    assert error.code == "UI_AUTOMATION_BUSY"
+    assert "io.appium.uiautomator2.server" in error.hint
+    assert "com.github.uiautomator" in error.hint
+    assert len(phone.asked) == 3
+    freed = ScriptedShell(uiautomator=[reply(SIZE, printed, 137), reply(SIZE + xml('text="a"'))])
+    assert connect_driver(freed).dump().nodes
+
+
+def test_a_failure_before_the_time_was_over_is_kept(
+    connect_driver: ConnectDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = connect_driver(ScriptedShell())
+    answers = iter([reply(SIZE, NULL_ROOT)])
+
+    def run(_: str) -> ShellAnswer:
+        answer = next(answers, None)
+        if answer is None:
+            raise command_timeout()
+        return answer
+
+    monkeypatch.setattr(driver, "_run", run)
+    error = refusal(driver.dump)
+    assert error.code == "COMMAND_TIMEOUT"
+    assert "null root node" in error.message
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_a_file_that_others_may_read_or_that_is_no_secret_is_refused(
 
 
 def test_the_screen_is_rotated_and_follows_the_sensor_again(bench: HostBench) -> None:
-    data = bench.data("rotate", orientation="landscape")
+    data = bench.data("rotate", orientation="landscape", settle=True)
     assert (data["orientation"], data["effect"]) == ("landscape", "changed")
     display = bench.phone.phone.windows.display.bounds
     assert display.width > display.height

@@ -38,7 +38,7 @@ def test_a_node_is_dragged_to_another(bench: HostBench) -> None:
 def test_a_swipe_scrolls_and_a_click_follows_in_the_same_plan(bench: HostBench) -> None:
     bench.phone.open_app("com.android.settings")
     envelope = bench.run(
-        {"type": "swipe", "params": {"direction": "up"}},
+        {"type": "swipe", "params": {"direction": "up", "settle": True}},
         {"type": "swipe", "params": {"start": {"x": 500, "y": 600}, "end": {"x": 500, "y": 1500}}},
         {"type": "click", "params": {"matcher": {"textEquals": "Display"}}},
         {"type": "wait_for_node", "params": {"matcher": {"textEquals": "Dark theme"}, "timeoutMs": 5_000}},

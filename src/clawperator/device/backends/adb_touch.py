@@ -26,36 +26,47 @@ class AdbTouch(AdbScreen):
 
     _cleared: Node | None = None
 
+    # Touch
+
     def tap(self, x: int, y: int, hold_ms: int) -> bool:
-        if not self.frame().contains(x, y):
+        if not self.is_on_display((x, y)):
             return False
         point = (str(x), str(y))
         if hold_ms <= _TAP_MS:
-            return self._inject(input_line("tap", *point))
-        return self._inject(input_line("swipe", *point, *point, str(hold_ms)))
+            return self._inject(self._pointer("tap", *point))
+        return self._inject(self._pointer("swipe", *point, *point, str(hold_ms)))
 
     def swipe(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
-        if not all(self.frame().contains(*point) for point in (start, end)):
+        if not self.is_on_display(start, end):
             return False
-        return self._inject(input_line("swipe", *map(str, (*start, *end, duration_ms))))
+        return self._inject(self._pointer("swipe", *map(str, (*start, *end, duration_ms))))
+
+    def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
+        if not self.is_on_display(start, end):
+            return False
+        return self._inject(self._pointer("draganddrop", *map(str, (*start, *end, duration_ms))))
+
+    def double_tap(self, x: int, y: int) -> bool:
+        """Two taps. The second ``input`` starts while the first one runs: starting one may take a second."""
+        if not self.is_on_display((x, y)):
+            return False
+        tap = self._pointer("tap", str(x), str(y))
+        return self._inject(f"{{ {tap} & sleep {_DOUBLE_TAP_PAUSE}; {tap}; wait; }}")
+
+    def _pointer(self, *words: str) -> str:
+        """A command that touches. Touches go to display 0, keys to the focused one, unless a display is named."""
+        display = ("-d", str(self._display)) if self._display else ()
+        return input_line(*display, *words)
+
+    # Keys
 
     def key(self, key: Key) -> bool:
         return self._inject(input_line("keyevent", str(KEY_CODES[key])))
 
-    def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
-        if not all(self.frame().contains(*point) for point in (start, end)):
-            return False
-        return self._inject(input_line("draganddrop", *map(str, (*start, *end, duration_ms))))
-
-    def double_tap(self, x: int, y: int) -> bool:
-        """Two taps. The second ``input`` starts while the first one runs: starting one may take a second."""
-        if not self.frame().contains(x, y):
-            return False
-        tap = input_line("tap", str(x), str(y))
-        return self._inject(f"{{ {tap} & sleep {_DOUBLE_TAP_PAUSE}; {tap}; wait; }}")
-
     def submit(self, node: Node) -> bool:  # noqa: ARG002 - typing gave the field the focus
         return self._inject(input_line("keyevent", adb_input.ENTER))
+
+    # Text
 
     def set_text(self, node: Node, text: str) -> bool:
         """Replace the text of a field, then check that the field has it.

@@ -36,6 +36,8 @@ _TAP_MS = 200
 class OperatorDriver(AdbDriver):
     """A ``Driver`` that reads the screen with the Operator. ``link_error`` is the last error of a delivery."""
 
+    slow_captures = False
+
     def __init__(self, device: Device, deliver: Deliver, deadline: Deadline, watch: RunWatch) -> None:
         super().__init__(device, seconds=deadline.remaining or 0.0, watch=watch)
         self._deliver = deliver

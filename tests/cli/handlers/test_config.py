@@ -78,7 +78,7 @@ def test_the_set_device_is_used(route: Route, monkeypatch: pytest.MonkeyPatch) -
 def test_the_backend_comes_from_the_setting_and_a_flag_overrides_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAWPERATOR_BACKEND", "adb")
     line = ("recording", "start", "--session-id", "s1")
-    assert clawperator(*line).json["envelope"]["errorCode"] == "RECORDING_UNAVAILABLE"
+    assert clawperator(*line).json["code"] == "RECORDING_UNAVAILABLE"
     assert clawperator("press", "home", "--backend", "auto").code == 0
     with pytest.raises(package.ClawError) as info:
         package.connect().start_recording("s1")

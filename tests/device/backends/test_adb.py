@@ -267,12 +267,14 @@ def test_a_screenshot_is_private_and_never_written_through_a_link(settings: Benc
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
-def test_recordings_need_the_operator_and_the_next_action_still_runs(bench: Bench) -> None:
-    envelope = bench.run({"type": "start_recording"}, {"type": "stop_recording"}, {"type": "snapshot_ui"})
-    start, stop, snapshot = envelope.stepResults
-    assert [start.data["error"], stop.data["error"]] == ["RECORDING_UNAVAILABLE"] * 2
-    assert "--backend adb" in start.data["hint"]
-    assert snapshot.success
+@pytest.mark.parametrize("action", ["start_recording", "stop_recording"])
+def test_a_plan_with_a_recording_is_refused_before_it_begins(bench: Bench, action: str) -> None:
+    before = bench.phone.snapshot().xml
+    with pytest.raises(ClawError) as refused:
+        bench.run({"type": "press_key", "params": {"key": "home"}}, {"type": action})
+    assert refused.value.code == "RECORDING_UNAVAILABLE"
+    assert "--backend adb" in str(refused.value.hint)
+    assert bench.phone.snapshot().xml == before
 
 
 # Text
@@ -303,9 +305,10 @@ def test_all_lines_of_a_long_text_are_replaced_wherever_the_cursor_is(written: B
 
 
 def test_a_line_break_is_refused_for_it_may_send_the_form(written: Bench) -> None:
-    data = written.step("enter_text", matcher=SAID, text="a\nb", retry=ONCE).data
-    assert (data["error"], held(written)) == ("TEXT_NOT_ACCEPTED", "")
-    assert "Operator" in data["hint"]
+    with pytest.raises(ClawError) as refused:
+        written.step("enter_text", matcher=SAID, text="a\nb", retry=ONCE)
+    assert (refused.value.code, held(written)) == ("TEXT_NOT_ACCEPTED", "")
+    assert "Operator" in str(refused.value.hint)
 
 
 def test_an_empty_password_field_shows_its_hint_and_a_filled_one_dots(bench: Bench) -> None:

@@ -5,6 +5,7 @@ from clawperator.contract import Plan, ResultEnvelope
 from clawperator.device.adb.client import Device
 from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb_apps import AdbApps
+from clawperator.device.backends.adb_limits import beyond_adb
 from clawperator.device.backends.adb_touch import AdbTouch
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.engine import Engine, SystemClock
@@ -23,6 +24,8 @@ class AdbBackend:
     def run(self, plan: Plan) -> ResultEnvelope:
         """The device stops with the host: nothing more is sent to it after a stop or the deadline."""
         execution = plan.execution
+        if (refusal := beyond_adb(execution.actions)) is not None:
+            raise refusal
         driver = AdbDriver(self._device, seconds=execution.timeoutMs / 1000, watch=self._watch)
 
         def save(path: str | None, png: bytes) -> str:

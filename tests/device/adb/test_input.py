@@ -6,11 +6,13 @@ from hypothesis import strategies as st
 
 from clawperator.device.adb.input import (
     check_typable,
-    clearing_lines,
+    clearing_keys,
     find_again,
     has_text,
     is_field,
-    not_accepted,
+    key_line,
+    not_deleted,
+    not_typed,
     typing_lines,
 )
 from clawperator.errors import ClawError
@@ -53,23 +55,24 @@ def test_keys_that_do_something_else_are_no_text(text: str) -> None:
 
 
 def test_a_field_is_emptied_from_its_end() -> None:
-    assert clearing_lines(field("ab")) == ["input keyevent 123 67 67"]
-    assert clearing_lines(field("😀")) == ["input keyevent 123 67 67"]
+    assert key_line(clearing_keys(field("ab"))) == "input keyevent 123 67 67"
+    assert clearing_keys(field("😀")) == ["123", "67", "67"]
+    assert clearing_keys(field("x" * 20)) == ["123", *["67"] * 20]
 
 
 def test_behind_the_cursor_is_deleted_too_where_there_may_be_more_lines() -> None:
-    assert clearing_lines(field("a\nb")) == ["input keyevent 123 67 67 67 112 112 112"]
-    assert clearing_lines(field("a"), around=True) == ["input keyevent 123 67 112"]
+    assert clearing_keys(field("a\nb")) == ["123", "67", "67", "67", "112", "112", "112"]
+    assert clearing_keys(field("x" * 21)) == ["123", *["67"] * 21, *["112"] * 21]
 
 
 def test_an_empty_field_and_one_that_shows_its_hint_need_no_emptying() -> None:
-    assert clearing_lines(field()) == []
-    assert clearing_lines(field("Say it", hint="Say it")) == []
+    assert clearing_keys(field()) == []
+    assert clearing_keys(field("Say it", hint="Say it")) == []
 
 
 def test_a_text_too_long_to_be_deleted_by_keys_is_refused() -> None:
     with pytest.raises(ClawError) as e:
-        clearing_lines(field("x" * 5_001))
+        clearing_keys(field("x" * 5_001))
     assert e.value.code == "TEXT_NOT_ACCEPTED"
 
 
@@ -118,5 +121,14 @@ def test_fields_are_known_by_their_class_or_their_secret() -> None:
 
 
 def test_text_beyond_ascii_is_named_as_the_likely_reason() -> None:
-    assert "ASCII" in not_accepted("é").message
-    assert "ASCII" not in not_accepted("e").message
+    assert "ASCII" in not_typed("é").message
+    assert "ASCII" not in not_typed("e").message
+    assert "é" not in str(not_typed("é"))
+
+
+def test_a_text_that_there_is_no_time_to_delete_names_the_time_it_takes() -> None:
+    error = not_deleted(300, 1_000, 0.01)
+    assert "300 of 1000 keys" in error.message
+    assert "about 10 s" in error.message
+    assert "--timeout 40000" in error.hint
+    assert error.after_effect

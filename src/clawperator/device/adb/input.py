@@ -1,5 +1,6 @@
 """Typing with ``input``: which text it supports, how to clear a field, and whether the field has the text."""
 
+import math
 import re
 
 from clawperator._text import utf16_length
@@ -10,10 +11,14 @@ from clawperator.ui import Node
 ENTER = "66"
 _DELETE, _DELETE_FORWARD, _TO_END = "67", "112", "123"
 _MAX_DELETED = 5_000
+# A text of no more characters is in one line of its field.
+_ONE_LINE = 20
+# For the captures and the typing beside the deletion.
+_MORE_SECONDS = 30
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BULLETS = frozenset("•●∙·*")
 _FIELDS = ("edittext", "autocompletetextview")
-_OPERATOR = "Omit '--backend adb': the Operator sets any text."
+_OPERATOR = "With an Operator on the device use '--backend operator': it sets any text."
 
 
 def input_line(*words: str) -> str:
@@ -37,11 +42,12 @@ def typing_lines(text: str) -> list[str]:
     return [input_line("text", piece.replace(" ", "%s")) for piece in pieces]
 
 
-def clearing_lines(field: Node, *, around: bool = False) -> list[str]:
-    """The command that clears the focused field; none when it is empty.
+def clearing_keys(field: Node) -> list[str]:
+    """The keys that clear the focused field; none when it is empty.
 
-    The cursor moves to the end of its line first. With several lines, or with ``around``, as many characters are
-    deleted after the cursor as before it. ``TEXT_NOT_ACCEPTED`` for a text that is too long.
+    The cursor moves to the end of its line first. A longer text may be wrapped, so that its line is not the last
+    one: then as many characters are deleted after the cursor as before it. ``TEXT_NOT_ACCEPTED`` for a text that
+    is too long.
     """
     current = "" if field.text == field.attributes.get("hint") else field.text
     length = utf16_length(current)
@@ -53,8 +59,12 @@ def clearing_lines(field: Node, *, around: bool = False) -> list[str]:
         )
     if not length:
         return []
-    forward = [_DELETE_FORWARD] * length if around or "\n" in current else []
-    return [input_line("keyevent", _TO_END, *[_DELETE] * length, *forward)]
+    forward = [_DELETE_FORWARD] * length if length > _ONE_LINE or "\n" in current else []
+    return [_TO_END, *[_DELETE] * length, *forward]
+
+
+def key_line(keys: list[str]) -> str:
+    return input_line("keyevent", *keys)
 
 
 def is_field(node: Node) -> bool:
@@ -101,8 +111,30 @@ def has_text(field: Node, text: str) -> bool:
     return not any(other.isalnum() for other in rest)
 
 
-def not_accepted(text: str) -> ClawError:
-    message = "the field does not have the typed text"
-    if not text.isascii():
-        message += "; most devices accept only ASCII from adb"
-    return ClawError("TEXT_NOT_ACCEPTED", message, hint=_OPERATOR)
+def not_typed(text: str) -> ClawError:
+    """The error of a text that ``input`` refused. It types nothing of a text with a character that has no key."""
+    if text.isascii():
+        return ClawError("TEXT_NOT_ACCEPTED", "the device did not type the text", hint=_OPERATOR)
+    return ClawError(
+        "TEXT_NOT_ACCEPTED",
+        "nothing was typed: the text has characters for which adb has no key; most devices accept only ASCII",
+        hint=_OPERATOR,
+    )
+
+
+def not_accepted() -> ClawError:
+    return ClawError(
+        "TEXT_NOT_ACCEPTED", "the field does not have the typed text", hint=_OPERATOR, after_effect=True
+    )
+
+
+def not_deleted(sent: int, wanted: int, seconds_per_key: float) -> ClawError:
+    """The error of a text that is too long to delete in the time left."""
+    needed = math.ceil(wanted * seconds_per_key)
+    return ClawError(
+        "TEXT_NOT_ACCEPTED",
+        f"the text of the field is too long to delete in time: {sent} of {wanted} keys were sent, and nothing was "
+        f"typed; all of them take about {needed} s",
+        hint=f"Retry with '--timeout {(needed + _MORE_SECONDS) * 1000}'. {_OPERATOR}",
+        after_effect=True,
+    )

@@ -1,6 +1,7 @@
 """The part of the adb driver that touches, presses keys and types, with ``input``."""
 
 import re
+import time
 
 from clawperator.contract import KEY_CODES
 from clawperator.device.adb import input as adb_input
@@ -9,16 +10,18 @@ from clawperator.device.backends.adb_screen import AdbScreen
 from clawperator.device.backends.adb_shell import whole_output
 from clawperator.engine import Key
 from clawperator.errors import ClawError
-from clawperator.ui import Node
+from clawperator.ui import Hierarchy, Node
 
-_CHECKS = 2
-_CHECK_PAUSE = 0.2
 # A touch held no longer than this is a tap.
 _TAP_MS = 200
 # Taps this far apart are a double tap: Android takes 40 to 300 ms.
 _DOUBLE_TAP_PAUSE = "0.1"
 _FAILED = re.compile(r"^[ \t]{0,64}error\b|exception\b|unknown command|^killed", re.IGNORECASE | re.MULTILINE)
 _FORBIDDEN = re.compile(r"INJECT_EVENTS|SecurityException")
+# Keys are sent in batches, so that none is cut off while the device goes on with it. The first one is timed.
+_FIRST_KEYS = 100
+_MAX_KEYS = 1_000
+_BATCH_SECONDS = 5.0
 
 
 class AdbTouch(AdbScreen):
@@ -71,29 +74,56 @@ class AdbTouch(AdbScreen):
     def set_text(self, node: Node, text: str) -> bool:
         """Replace the text of a field, then check that the field has it.
 
-        Nothing is typed unless the field has the focus. ``TEXT_NOT_ACCEPTED`` when the field has other text
-        afterwards. Clearing a field is not checked: an empty field may show its hint.
+        Nothing is typed unless the field has the focus, and nothing is typed twice. ``TEXT_NOT_ACCEPTED`` when the
+        field has other text afterwards. Clearing a field is not checked: an empty field may show its hint.
         """
         adb_input.check_typable(text)
         cleared, self._cleared = node is self._cleared, None
         field = node if cleared else self._focus(node)
         if field is None:
             return False
-        clearing = [] if cleared else adb_input.clearing_lines(field)
+        self.type_keys(field, text, clear=not cleared)
         if not text:
             self._cleared = node
-            return self._inject(*clearing)
-        # The second time delete in both directions: the cursor may have been in the middle of the text.
-        for _ in range(2):
-            if not self._inject(*clearing, *adb_input.typing_lines(text)):
-                break
-            seen = self._field_after_typing(field, text)
-            if seen is not None and adb_input.has_text(seen, text):
-                return True
-            if seen is None or not seen.flag("focused"):
-                break
-            clearing = adb_input.clearing_lines(seen, around=True)
-        raise adb_input.not_accepted(text)
+            return True
+        seen = self.field_after(field, self.dump())
+        if seen is None or not self.has_text(seen, text):
+            raise adb_input.not_accepted()
+        return True
+
+    def type_keys(self, field: Node, text: str, *, clear: bool = True) -> bool:
+        """Type a text into the focused field in place of what it has. Whether the field has it is not checked.
+
+        ``TEXT_NOT_ACCEPTED`` for a text that ``input`` cannot type, and without the time to delete the old one.
+        """
+        adb_input.check_typable(text)
+        keys = adb_input.clearing_keys(field) if clear else []
+        sent = 0
+        batch = _FIRST_KEYS
+        while len(keys) - sent > batch:
+            began = time.monotonic()
+            if not self._inject(adb_input.key_line(keys[sent : sent + batch])):
+                raise adb_input.not_typed(text)
+            sent += batch
+            per_key = max((time.monotonic() - began) / batch, 0.0001)
+            batch = min(_MAX_KEYS, max(1, int(_BATCH_SECONDS / per_key)))
+            needed = min(batch, len(keys) - sent) * per_key
+            if needed > (self._deadline.remaining or 0.0):
+                raise adb_input.not_deleted(sent, len(keys), per_key)
+        rest = [adb_input.key_line(keys[sent:])] if keys else []
+        if not self._inject(*rest, *(adb_input.typing_lines(text) if text else ())):
+            raise adb_input.not_typed(text)
+        return True
+
+    def field_after(self, field: Node, screen: Hierarchy) -> Node | None:
+        """The field in a later capture; another one that has the focus when it is gone."""
+        found = adb_input.find_again(screen.nodes, field)
+        if found is not None:
+            return found
+        return next((node for node in screen.nodes if node.flag("focused") and adb_input.is_field(node)), None)
+
+    def has_text(self, field: Node, text: str) -> bool:
+        return adb_input.has_text(field, text)
 
     def _focus(self, node: Node) -> Node | None:
         """The field, focused, tapped if needed. A view that is not a field is not tapped again."""
@@ -108,17 +138,6 @@ class AdbTouch(AdbScreen):
             if seen is None or seen.flag("focused"):
                 return seen
         return None
-
-    def _field_after_typing(self, field: Node, text: str) -> Node | None:
-        """The field once it has the text, or after a short wait; None when it is gone."""
-        seen = None
-        for attempt in range(_CHECKS):
-            if attempt:
-                self._sleep(_CHECK_PAUSE)
-            seen = adb_input.find_again(self.dump().nodes, field)
-            if seen is not None and adb_input.has_text(seen, text):
-                break
-        return seen
 
     def _inject(self, *lines: str) -> bool:
         """Run ``input`` commands in sequence. ``input`` reports failures in text rather than by its exit code."""

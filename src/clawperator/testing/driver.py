@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from clawperator.device import AdbSystem, ShellAnswer, command_line
+from clawperator.device import AdbSystem, Device, Endpoint, ShellAnswer, command_line
 from clawperator.errors import ClawError
 from clawperator.phone import Phone, PrivilegedPhoneDriver
 
@@ -13,6 +13,8 @@ class SimulatedPhoneDriver(PrivilegedPhoneDriver, AdbSystem):
     def __init__(self, phone: Phone, run_script: Callable[[str, bytes], ShellAnswer]) -> None:
         super().__init__(phone)
         self._serial = phone.serial
+        # Only its serial is used: the phone has no server.
+        self._device = Device(phone.serial, Endpoint("127.0.0.1", 0, simulated=True))
         self._run_script = run_script
 
     @property

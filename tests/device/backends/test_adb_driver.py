@@ -237,7 +237,7 @@ def test_without_a_resolved_activity_monkey_starts_the_app(connect_driver: Conne
 
 
 def test_an_app_that_cannot_be_started_is_not(connect_driver: ConnectDriver) -> None:
-    assert launch(connect_driver, "No activity found\n") == (False, ["cmd"])
+    assert launch(connect_driver, "No activity found\n") == (False, ["cmd", "cmd"])
     gone = reply("Starting: Intent { }\n", "Error type 3\nError: Activity class {com.a/.B} does not exist.\n")
     assert launch(connect_driver, "com.a/.B", **{"am start": gone})[0] is False
     assert connect_driver(ScriptedShell()).launch("com.a; reboot") is False

@@ -2,52 +2,68 @@
 
 import re
 
-from clawperator.contract import PACKAGE_NAME
+from clawperator.contract import PACKAGE_NAME, UserChoice
 from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends.adb_shell import CALL_SECONDS, whole_output
+from clawperator.device.backends.adb_shell import CALL_SECONDS
 from clawperator.device.backends.adb_system import AdbSystem
 from clawperator.device.backends.host_actions import force_stop, is_running
+from clawperator.device.users import user_words
 
 _CLOSE_SECONDS = 10.0
-_MAIN = ("-a", "android.intent.action.MAIN", "-c", "android.intent.category.LAUNCHER")
+_MAIN = "android.intent.action.MAIN"
+# Apps for Android TV may have only the second one.
+_CATEGORIES = ("android.intent.category.LAUNCHER", "android.intent.category.LEANBACK_LAUNCHER")
 # NEW_TASK | RESET_TASK_IF_NEEDED, the flags a launcher uses.
 _LAUNCHER_FLAGS = "0x10200000"
 _COMPONENT = re.compile(r"([A-Za-z][\w.]{0,255})/[\w.$]{1,512}", re.ASCII)
-_FAILED = re.compile(r"^[ \t]{0,64}error\b|exception\b|unknown command|^killed", re.IGNORECASE | re.MULTILINE)
+_NONE = "No activity found"
 
 
 class AdbApps(AdbSystem):
     """Opens apps with ``am start``."""
 
+    def choose_user(self, user: UserChoice | None) -> None:
+        self._user = user
+
     def launch(self, package: str) -> bool:
+        """Start the activity that a launcher would start. ``APP_NOT_STARTED`` when the device keeps another."""
         if not PACKAGE_NAME.fullmatch(package):
             return False
-        resolve = command_line("cmd", "package", "resolve-activity", "--brief", *_MAIN, package)
-        resolved = self._run(resolve).text.strip()
-        if resolved == "No activity found":
-            return False
-        found = _COMPONENT.fullmatch(resolved.rpartition("\n")[2].strip())
-        if found and found[1] == package and self._start(*_MAIN, "-f", _LAUNCHER_FLAGS, "-n", found[0]):
-            return True
-        # The device is too old for this query, or the app has several launcher activities.
-        monkey = command_line("monkey", "-p", package, "-c", "android.intent.category.LAUNCHER", "1")
+        for category in _CATEGORIES:
+            resolved = self._resolve(package, category)
+            if resolved is None:
+                continue
+            intent = ("-a", _MAIN, "-c", category, "-f", _LAUNCHER_FLAGS, "-n", resolved)
+            if resolved and self._start(*intent):
+                return True
+            # The device is too old for this query, or the app has several launcher activities.
+            # monkey knows only the current user.
+            return self._user is None and self._start_with_monkey(package, category)
+        return False
+
+    def _resolve(self, package: str, category: str) -> str | None:
+        """The launcher activity of an app; None when it has none, and empty when the device does not report it."""
+        intent = (*user_words(self._user), "-a", _MAIN, "-c", category, package)
+        query = command_line("cmd", "package", "resolve-activity", "--brief", *intent)
+        lines = [line.strip() for line in self._run(query).text.splitlines() if line.strip()]
+        if _NONE in lines:
+            return None
+        found = _COMPONENT.fullmatch(lines[-1]) if lines else None
+        return found[0] if found and found[1] == package else ""
+
+    def _start_with_monkey(self, package: str, category: str) -> bool:
+        # A device without physical keys refuses to press any.
+        monkey = command_line("monkey", "-p", package, "-c", category, "--pct-syskeys", "0", "1")
         return "Events injected: 1" in self._run(monkey).text
 
     def view(self, uri: str) -> bool:
         return "\0" not in uri and self._start("-a", "android.intent.action.VIEW", "-d", uri)
 
-    def _start(self, *words: str) -> bool:
-        answer = self._run(command_line("am", "start", *words))
-        output = whole_output(answer)
-        # am echoes the intent, and a link may contain any word.
-        lines = [line for line in output.splitlines() if not line.startswith("Starting:")]
-        return answer.code == 0 and not _FAILED.search("\n".join(lines))
-
     def is_running(self, package: str) -> bool:
         with self._deadline_errors():
-            return is_running(self._device, package, seconds=self._left(CALL_SECONDS))
+            return is_running(self._device, package, user=self._user, seconds=self._left(CALL_SECONDS))
 
     def force_stop(self, package: str) -> bool:
         with self._deadline_errors():
-            force_stop(self._device, package, seconds=self._left(_CLOSE_SECONDS))
+            force_stop(self._device, package, user=self._user, seconds=self._left(_CLOSE_SECONDS))
         return True

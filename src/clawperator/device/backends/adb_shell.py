@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from clawperator._deadline import Deadline, command_timeout
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
@@ -10,12 +11,20 @@ from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.backends import RunWatch
 from clawperator.errors import ClawError
 
+if TYPE_CHECKING:
+    from clawperator.contract import UserChoice
+
 # uiautomator alone waits ten seconds for an idle screen.
 CALL_SECONDS = 30.0
 
 
 class AdbShell:
-    """The shell of one device. After ``seconds`` every call fails with ``COMMAND_TIMEOUT``."""
+    """The shell of one device. After ``seconds`` every call fails with ``COMMAND_TIMEOUT``.
+
+    ``_user`` is the Android user for whom apps are opened and changed; None is the current one.
+    """
+
+    _user: "UserChoice | None" = None
 
     def __init__(
         self,
@@ -27,6 +36,7 @@ class AdbShell:
         self._device = device
         self._watch = watch or RunWatch()
         self._deadline = Deadline(seconds)
+        # The Android user that the running action names.
 
     @property
     def _name(self) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from clawperator._text import printable
 from clawperator.device.adb.client import ShellAnswer
 from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends.adb_shell import AdbShell
+from clawperator.device.backends.adb_shell import AdbShell, whole_output
+from clawperator.device.backends.host_actions import is_process_of
 from clawperator.device.serials import device_flag
+from clawperator.device.users import user_line, user_refusal, user_words
 from clawperator.errors import ClawError
 
 _INSTALL_SECONDS = 120.0
@@ -16,10 +18,17 @@ _TURNS = {"0": 0, "90": 1, "180": 2, "270": 3}
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _DURATION = re.compile(r"([0-9]+)(ms|s|m|h|d)")
 _FAILED = re.compile(r"^[ \t]{0,64}error\b|exception\b|failure\b|^failed", re.IGNORECASE | re.MULTILINE)
+_NO_REASON = re.compile(r"\s*(?:Exception occurred while executing|at \S)|\s*$")
+_NOT_STARTED = re.compile(r"^[ \t]{0,64}error\b|exception\b|unknown command|^killed", re.IGNORECASE | re.MULTILINE)
+_KEPT = re.compile(r"Activity not started because the\s{1,8}current activity is being kept for the user")
 _UID = re.compile(r"\b(?:userId|appId|uid)=(\d{1,9})")
 _MAX_LINE = 2_000
 _EXTRA_FLAGS: Mapping[type, str] = {bool: "--ez", int: "--ei", float: "--ef", str: "--es"}
 _INT_RANGE = range(-(2**31), 2**31)
+_LOGGING_OFF = (
+    "Turn logging on: developer options, 'Logger buffer sizes', not 'Off'. Huawei and Honor: dial "
+    "*#*#2846579#*#*, then 'Background settings', 'Log setting'. Meizu: developer options, 'Advanced log output'."
+)
 
 
 class AdbSystem(AdbShell):
@@ -39,8 +48,8 @@ class AdbSystem(AdbShell):
         return self._put_setting("accelerometer_rotation", "0") and self._put_setting("user_rotation", str(turns))
 
     def _put_setting(self, name: str, value: str) -> bool:
-        answer = self._run(command_line("settings", "put", "system", name, value))
-        return answer.code == 0 and not _FAILED.search(_output(answer))
+        answer = self._run(user_line("settings", "put", rest=("system", name, value)))
+        return answer.code == 0 and not _FAILED.search(whole_output(answer))
 
     # Activities
 
@@ -49,17 +58,33 @@ class AdbSystem(AdbShell):
         words = [word for name, flag in flags.items() if name in named for word in (flag, named[name])]
         for name, value in extras.items():
             words += [_extra_flag(value), name, str(value).lower() if isinstance(value, bool) else str(value)]
-        answer = self._run(command_line("am", "start", *words))
+        return self._start(*words)
+
+    def _start(self, *words: str) -> bool:
+        """Whether an activity was started, or brought to the front."""
+        answer = self._run(command_line("am", "start", *user_words(self._user), *words))
         # am echoes the intent, and a link may contain any word.
-        lines = [line for line in _output(answer).splitlines() if not line.startswith("Starting:")]
-        return answer.code == 0 and not _FAILED.search("\n".join(lines))
+        lines = [line for line in whole_output(answer).splitlines() if not line.startswith("Starting:")]
+        output = "\n".join(lines)
+        if _KEPT.search(output):
+            raise ClawError(
+                "APP_NOT_STARTED",
+                f"{self._name} keeps the current activity in front",
+                hint="Run 'clawperator press home', wait five seconds, then retry.",
+            )
+        if answer.code == 0 and not _NOT_STARTED.search(output):
+            return True
+        refusal = user_refusal(self._device, output)
+        if refusal is not None:
+            raise refusal
+        return False
 
     # Packages
 
     def install(self, path: str) -> int:
         from clawperator.device.adb.sync import install_apk
 
-        return install_apk(self._device, path, seconds=self._left(_INSTALL_SECONDS))
+        return install_apk(self._device, path, seconds=self._left(_INSTALL_SECONDS), user=self._user)
 
     def uninstall(self, package: str) -> None:
         self._change("uninstall", package, expected="Success")
@@ -71,13 +96,19 @@ class AdbSystem(AdbShell):
         self._change("grant" if granted else "revoke", package, permission)
 
     def _change(self, verb: str, package: str, *more: str, expected: str = "") -> None:
-        answer = self._run(command_line("pm", verb, package, *more))
-        output = _output(answer)
+        if verb == "uninstall" and self._user is None:
+            # For one user pm would also remove an app of the system.
+            script = command_line("pm", verb, package)
+        else:
+            script = user_line("pm", verb, user=self._user, rest=(package, *more))
+        answer = self._run(script)
+        output = whole_output(answer)
         if answer.code != 0 or expected not in output or _FAILED.search(output):
-            reason = next((line.strip() for line in output.splitlines() if line.strip()), "no output")
+            if (refusal := user_refusal(self._device, output)) is not None:
+                raise refusal
             raise ClawError(
                 "ANDROID_PACKAGE_FAILED",
-                f"{self._name} did not {verb} {' '.join((package, *more))}: {printable(reason[:300])}",
+                f"{self._name} did not {verb} {' '.join((package, *more))}: {printable(_reason(output)[:300])}",
                 hint=f"Run 'clawperator packages list {device_flag(self._name)}' for the installed apps.",
                 details={"application_id": package},
             )
@@ -85,23 +116,52 @@ class AdbSystem(AdbShell):
     # The log
 
     def read_log(self, package: str, since: str, max_lines: int) -> list[str]:
-        """The last lines of the app's processes since then, without control characters and declared secrets."""
+        """The last lines of the app's processes since then, without control characters and declared secrets.
+
+        ``LOGCAT_UNAVAILABLE`` when the log cannot be read, or has no line of any app.
+        """
         from clawperator.device.secrets import declared_texts
         from clawperator.engine import mask_secrets
 
-        start = self._log_start(since)
-        uid = self._uid(package)
-        log = self._run(command_line("logcat", "-d", "-v", "threadtime", "-T", start, "--uid", str(uid)))
-        if log.code != 0:
-            # Older devices do not filter by uid: take the processes that run now.
-            pids = self._run(command_line("pidof", package)).text.split()
-            log = self._run(command_line("logcat", "-d", "-v", "threadtime", "-T", start))
-            lines = [line for line in log.text.splitlines() if _pid(line) in pids]
-        else:
-            lines = log.text.splitlines()
+        lines = self._log_lines(package, self._log_start(since))
+        if not lines and not _log_records(self._logcat("-t", "1")):
+            raise self._no_log("it is empty", _LOGGING_OFF)
         secrets = declared_texts()
-        shown = [line for line in lines if not line.startswith("---------")][-max_lines:]
-        return [printable(mask_secrets(line, secrets)[:_MAX_LINE]) for line in shown]
+        return [printable(mask_secrets(line, secrets)[:_MAX_LINE]) for line in lines[-max_lines:]]
+
+    def _log_lines(self, package: str, start: str) -> list[str]:
+        uid = self._uid(package)
+        log = self._logcat("-T", start, "--uid", str(uid))
+        if log.code == 0:
+            return _log_records(log)
+        # Older devices do not filter by uid: take the processes that run now.
+        pids = self._processes(package)
+        log = self._logcat("-T", start)
+        records = _log_records(log)
+        if log.code != 0 and not records:
+            raise self._no_log(log.complaint or f"logcat exited with {log.code}", _LOGGING_OFF)
+        return [line for line in records if _pid(line) in pids]
+
+    def _logcat(self, *words: str) -> ShellAnswer:
+        return self._run(command_line("logcat", "-d", "-v", "threadtime", *words))
+
+    def _processes(self, package: str) -> set[str]:
+        """The ids of the app's processes."""
+        found = self._run(command_line("pidof", package))
+        if found.code == 0 and found.text.split():
+            return set(found.text.split())
+        # The device has no pidof, or the app only processes with a suffix.
+        listed = self._run(command_line("ps", "-A", "-o", "PID,NAME")).text
+        column = 0
+        if listed.split()[:2] != ["PID", "NAME"]:
+            listed, column = self._run("ps").text, 1  # until Android 7: the user first, the name last
+        rows = [line.split() for line in listed.splitlines()]
+        return {row[column] for row in rows if len(row) > column + 1 and is_process_of(row[-1], package)}
+
+    def _no_log(self, reason: str, hint: str) -> ClawError:
+        return ClawError(
+            "LOGCAT_UNAVAILABLE", f"the log of {self._name} cannot be read: {reason}", hint=hint, target=self._name
+        )
 
     def _log_start(self, since: str) -> str:
         """The start in a form that every logcat reads: seconds of the device's clock, or the time as given."""
@@ -129,10 +189,9 @@ class AdbSystem(AdbShell):
         return int(found[1])
 
 
-def _extra_flag(value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool) and value not in _INT_RANGE:
-        return "--el"
-    return _EXTRA_FLAGS[type(value)]
+def _reason(output: str) -> str:
+    """The line of an output that names the cause."""
+    return next((line.strip() for line in output.splitlines() if not _NO_REASON.match(line)), "no output")
 
 
 def _pid(line: str) -> str:
@@ -141,5 +200,12 @@ def _pid(line: str) -> str:
     return words[2] if len(words) > 3 else ""
 
 
-def _output(answer: ShellAnswer) -> str:
-    return f"{answer.text}\n{answer.stderr.decode('utf-8', 'replace')}"
+def _log_records(log: ShellAnswer) -> list[str]:
+    """The records of a log, which begin with their time; others name a buffer, or are notices of the device."""
+    return [line for line in log.text.splitlines() if line[:1].isdecimal()]
+
+
+def _extra_flag(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and value not in _INT_RANGE:
+        return "--el"
+    return _EXTRA_FLAGS[type(value)]

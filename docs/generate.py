@@ -280,6 +280,8 @@ def _type(field: Schema) -> str:
         return str(field["$ref"]).rpartition("/")[2].removesuffix("Shape")
     if "enum" in field:
         return _codes(field["enum"])
+    if "anyOf" in field:
+        return ", ".join(_type(one) for one in field["anyOf"])
     name = str(field["type"])
     if name == "array":
         name = f"array of {_type(field['items'])}"

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, Level, PathKind, switch
+from clawperator.commands.model import ALLOW_SCHEME, ANY_USER, PLAN, USER, Command, Flag, Level, PathKind, switch
 from clawperator.commands.selectors import CONTAINER, ELEMENT
 
 _RUN = "clawperator.cli.handlers.execution:run_command"
@@ -170,7 +170,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         "Open an app by package name or label, or a URI.",
         "<package|label|uri>",
         synonyms=("open-uri", "open-url", "open-app", "open_app", "open_uri", "open_url"),
-        flags=(_TARGET, ALLOW_SCHEME, switch("--wait", "wait until the app is in the foreground and idle")),
+        flags=(_TARGET, ALLOW_SCHEME, USER, switch("--wait", "wait until the app is in the foreground and idle")),
         examples=(
             "clawperator open com.android.settings",
             "clawperator open Settings --wait",
@@ -180,7 +180,8 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         notes=(
             "A target that contains a scheme and :// is a URI, one with a dot a package name, anything else the\n"
             "exact label of an app. Android prints few labels: other apps are known by a table of common ones.\n"
-            "Schemes other than http and https need --allow-scheme."
+            "Schemes other than http and https need --allow-scheme. With --user the app is opened by adb, not by\n"
+            "the Operator."
         ),
         build="open_target",
         tools=("open_app", "open_uri"),
@@ -288,7 +289,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         "Force-stop an app.",
         "<package|label>",
         synonyms=("close-app", "close_app"),
-        flags=(_APP,),
+        flags=(_APP, ANY_USER),
         examples=("clawperator close com.android.settings",),
         tools=("close_app",),
     ),

@@ -1,7 +1,7 @@
 """Commands for apps and for the device as a whole."""
 
 from clawperator.commands.actions import action_command
-from clawperator.commands.model import ALLOW_SCHEME, Command, Flag
+from clawperator.commands.model import ALLOW_SCHEME, ANY_USER, USER, Command, Flag
 
 _APP = Flag("--app", "package name, instead of the argument", "<package>", ("--package",), literal=True)
 _PERMISSION = Flag("--permission", "permission, instead of the second argument", "<permission>", literal=True)
@@ -42,6 +42,7 @@ DEVICE_ACTION_COMMANDS: tuple[Command, ...] = (
                 literal=True,
             ),
             ALLOW_SCHEME,
+            USER,
         ),
         examples=(
             "clawperator start-activity --action android.settings.DISPLAY_SETTINGS",
@@ -55,6 +56,7 @@ DEVICE_ACTION_COMMANDS: tuple[Command, ...] = (
         "install-apk",
         "Install an APK file.",
         "<apk>",
+        flags=(ANY_USER,),
         examples=("clawperator install-apk app.apk --dry-run",),
         level="full",
         tools=("install_app",),
@@ -66,7 +68,7 @@ DEVICE_ACTION_COMMANDS: tuple[Command, ...] = (
         "Uninstall an app with its data.",
         "<package>",
         synonyms=("uninstall", "uninstall_app"),
-        flags=(_APP,),
+        flags=(_APP, ANY_USER),
         examples=("clawperator uninstall-app com.example.app --dry-run",),
         level="full",
         tools=("uninstall_app",),
@@ -77,7 +79,7 @@ DEVICE_ACTION_COMMANDS: tuple[Command, ...] = (
         "Delete the data of an app.",
         "<package>",
         synonyms=("clear-app-data", "clear_app_data"),
-        flags=(_APP,),
+        flags=(_APP, USER),
         examples=("clawperator clear-data com.clawperator.notes",),
         level="full",
         tools=("clear_app_data",),
@@ -88,7 +90,7 @@ DEVICE_ACTION_COMMANDS: tuple[Command, ...] = (
         "Grant a permission to an app.",
         "<package> <permission>",
         synonyms=("grant-permission", "grant_permission"),
-        flags=(_APP, _PERMISSION),
+        flags=(_APP, _PERMISSION, USER),
         examples=("clawperator grant com.clawperator.notes CAMERA",),
         notes=_PERMISSION_NOTE,
         level="full",
@@ -100,7 +102,7 @@ DEVICE_ACTION_COMMANDS: tuple[Command, ...] = (
         "Revoke a permission of an app.",
         "<package> <permission>",
         synonyms=("revoke-permission", "revoke_permission"),
-        flags=(_APP, _PERMISSION),
+        flags=(_APP, _PERMISSION, USER),
         examples=("clawperator revoke com.clawperator.notes CAMERA",),
         notes=_PERMISSION_NOTE,
         level="full",

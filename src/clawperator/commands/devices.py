@@ -1,7 +1,7 @@
 """Commands for devices, the Operator app, emulators and the host log."""
 
 from clawperator.commands.actions import ACTION_COMMANDS
-from clawperator.commands.model import BACKEND, Command, Flag, switch
+from clawperator.commands.model import BACKEND, USER, Command, Flag, switch
 
 _DEVICES = "clawperator.cli.handlers.devices:"
 _EMULATORS = "clawperator.cli.handlers.emulators:"
@@ -118,8 +118,8 @@ DEVICE_COMMANDS = (
             Command(
                 "list",
                 "List installed packages.",
-                flags=(switch("--third-party", "only packages that the user installed"),),
-                examples=("clawperator packages list --third-party",),
+                flags=(switch("--third-party", "only packages that the user installed"), USER),
+                examples=("clawperator packages list --third-party", "clawperator packages list --user 0"),
                 handler=_DEVICES + "list_installed",
                 level="read-only",
                 tools=("list_packages",),

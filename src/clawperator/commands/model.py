@@ -106,6 +106,12 @@ def switch(name: str, help_: str, *aliases: str) -> Flag:
 BACKEND = Flag(
     "--backend", "execution backend: auto, operator or adb (default: auto)", "<backend>", choices=BACKENDS
 )
+USER = Flag(
+    "--user", "Android user or profile: a number, or current (the default)", "<user>", choices=("current",)
+)
+ANY_USER = Flag(
+    "--user", "Android user or profile: a number, or current (default: every user)", "<user>", choices=("current",)
+)
 PASS_ENV = Flag(
     "--pass-env", "variable that skills and MCP servers also receive; may be repeated", "<name>", repeats=True
 )

@@ -13,36 +13,39 @@ class AppMethods(PhoneCalls):
         self,
         package: str,
         *,
+        user: int | None = None,
         expect: Expected = None,
         settle: bool = False,
         timeout: float | None = None,
     ) -> ActionResult:
-        """Bring an app to the front."""
-        params = given(applicationId=package)
+        """Bring an app to the front, for an Android user or profile by its number, by default the current one."""
+        params = given(applicationId=package, user=user)
         return action_result(self._step("open_app", params | expectation(expect, settle=settle), take=timeout))
 
     def open_uri(
         self,
         uri: str,
         *,
+        user: int | None = None,
         expect: Expected = None,
         settle: bool = False,
         timeout: float | None = None,
     ) -> ActionResult:
         """Open a link in the app that handles it."""
-        params = given(uri=uri)
+        params = given(uri=uri, user=user)
         return action_result(self._step("open_uri", params | expectation(expect, settle=settle), take=timeout))
 
     def close_app(
         self,
         package: str,
         *,
+        user: int | None = None,
         expect: Expected = None,
         settle: bool = False,
         timeout: float | None = None,
     ) -> ActionResult:
-        """Force-stop an app."""
-        params = given(applicationId=package)
+        """Force-stop an app, for every user unless one is named."""
+        params = given(applicationId=package, user=user)
         return action_result(self._step("close_app", params | expectation(expect, settle=settle), take=timeout))
 
     def press(

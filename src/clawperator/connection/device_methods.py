@@ -31,6 +31,7 @@ class DeviceMethods(PhoneCalls):
         action: str | None = None,
         uri: str | None = None,
         extras: Mapping[str, str | bool | int | float] | None = None,
+        user: int | None = None,
         expect: Expected = None,
         settle: bool = False,
         timeout: float | None = None,
@@ -41,6 +42,7 @@ class DeviceMethods(PhoneCalls):
             action=action,
             uri=uri,
             extras=None if extras is None else dict(extras),
+            user=user,
         )
         return action_result(
             self._step("start_activity", params | expectation(expect, settle=settle), take=timeout)
@@ -50,42 +52,46 @@ class DeviceMethods(PhoneCalls):
         self,
         path: str | os.PathLike[str],
         *,
+        user: int | None = None,
         expect: Expected = None,
         timeout: float | None = None,
     ) -> None:
-        """Install an app from an APK file of this computer."""
-        self._step("install_app", given(path=os.fspath(path)) | expectation(expect), take=timeout)
+        """Install an app from an APK file of this computer, for every user of the device unless one is named."""
+        self._step("install_app", given(path=os.fspath(path), user=user) | expectation(expect), take=timeout)
 
     def uninstall_app(
         self,
         package: str,
         *,
+        user: int | None = None,
         expect: Expected = None,
         timeout: float | None = None,
     ) -> None:
-        """Uninstall an app with its data."""
-        self._step("uninstall_app", given(applicationId=package) | expectation(expect), take=timeout)
+        """Uninstall an app with its data, for every user of the device unless one is named."""
+        self._step("uninstall_app", given(applicationId=package, user=user) | expectation(expect), take=timeout)
 
     def clear_app_data(
         self,
         package: str,
         *,
+        user: int | None = None,
         expect: Expected = None,
         timeout: float | None = None,
     ) -> None:
-        """Delete the data of an app."""
-        self._step("clear_app_data", given(applicationId=package) | expectation(expect), take=timeout)
+        """Delete the data of an app, by default that of the current user of the device."""
+        self._step("clear_app_data", given(applicationId=package, user=user) | expectation(expect), take=timeout)
 
     def grant_permission(
         self,
         package: str,
         permission: str,
         *,
+        user: int | None = None,
         expect: Expected = None,
         timeout: float | None = None,
     ) -> None:
         """Grant a permission to an app, such as ``android.permission.CAMERA``."""
-        params = given(applicationId=package, permission=permission)
+        params = given(applicationId=package, permission=permission, user=user)
         self._step("grant_permission", params | expectation(expect), take=timeout)
 
     def revoke_permission(
@@ -93,11 +99,12 @@ class DeviceMethods(PhoneCalls):
         package: str,
         permission: str,
         *,
+        user: int | None = None,
         expect: Expected = None,
         timeout: float | None = None,
     ) -> None:
         """Revoke a permission of an app."""
-        params = given(applicationId=package, permission=permission)
+        params = given(applicationId=package, permission=permission, user=user)
         self._step("revoke_permission", params | expectation(expect), take=timeout)
 
     def read_logcat(

@@ -171,9 +171,19 @@ class EffectParams(ActingParams, frozen=True, kw_only=True):
 
 
 UserChoice = int | Literal["current"]
+UserNumber = Annotated[int, Meta(ge=0, le=limits.MAX_USER)]
+User = Annotated[
+    UserNumber | Literal["current"] | UnsetType, Meta(description="Android user or profile: a number, or current")
+]
 
 
-class AppParams(ActingParams, frozen=True):
+class UserParams(ActingParams, frozen=True, kw_only=True):
+    """The params of an action for one user or profile of the device."""
+
+    user: User = UNSET
+
+
+class AppParams(UserParams, frozen=True):
     applicationId: Annotated[str, Meta(max_length=512, description="package name of the app")]
 
     def rules(self) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from clawperator.contract.action_params import (
     AppParams,
     EffectParams,
     Settle,
+    User,
     cli_template,
     text_rules,
 )
@@ -28,6 +29,7 @@ from clawperator.contract.selectors import Problem
         cli_template("open_app", 15_000, task_id="cli-action-open-app"),
         takes_app_name=True,
         resolves_label=True,
+        host_params=("user",),
         model_tool="app",
     )
 )
@@ -43,12 +45,14 @@ class OpenAppParams(AppParams, frozen=True):
         cli_template("open_uri", 15_000, task_id="cli-action-open-uri"),
         aliases=("open_url",),
         uri_param="uri",
+        host_params=("user",),
         model_tool="app",
     )
 )
 class OpenUriParams(EffectParams, frozen=True):
     uri: Annotated[str, Meta(max_length=limits.MAX_URI_LENGTH, description="URI to open")]
     retry: Again = APP_LAUNCH
+    user: User = UNSET
 
     def rules(self) -> Iterator[Problem]:
         return text_rules("uri", self.uri, limits.MAX_URI_LENGTH)

@@ -8,9 +8,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from clawperator.contract.action_params import (
     PACKAGE_NAME,
-    ActingParams,
     AppParams,
     EffectParams,
+    User,
+    UserParams,
     cli_template,
     package_rules,
     text_rules,
@@ -86,6 +87,7 @@ class StartActivityParams(EffectParams, frozen=True):
         ]
         | UnsetType
     ) = UNSET
+    user: User = UNSET
 
     def rules(self) -> Iterator[Problem]:
         if self.component is UNSET and self.action is UNSET:
@@ -103,7 +105,7 @@ class StartActivityParams(EffectParams, frozen=True):
 
 
 @register(_full("install_app", "Install an APK file of the host.", 120_000, input_path_param="path"))
-class InstallAppParams(ActingParams, frozen=True):
+class InstallAppParams(UserParams, frozen=True):
     path: Annotated[str, Meta(max_length=4_096, description="APK file on the host")]
 
     def rules(self) -> Iterator[Problem]:

@@ -87,6 +87,7 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
         from clawperator.device.uri_schemes import check_uri_schemes
 
         check_uri_schemes(plan, allow_schemes)
+    _require_users(plan, device)
     asked, plan = plan, with_captures(plan)
     ids = {"commandId": plan.document["commandId"], "taskId": plan.document["taskId"], "deviceId": device.serial}
     log_event("execution.started", **ids)
@@ -134,6 +135,15 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     trace(f"{envelope.status} after {elapsed} ms")
     log_event("execution.finished", level=level, status=envelope.status, code=code, durationMs=elapsed, **ids)
     return ExecutionResult(envelope, device.serial)
+
+
+def _require_users(plan: Plan, device: Device) -> None:
+    users = {getattr(action.params, "user", None) for action in plan.execution.actions}
+    for user in users:
+        if isinstance(user, int):
+            from clawperator.device.users import require_user
+
+            require_user(device, user)
 
 
 def _secrets(plan: Plan, device: Device) -> "SecretReader | None":

@@ -27,13 +27,19 @@ def open_app(context: ActionContext, params: OpenAppParams) -> StepData:
             raise ClawError(
                 "APP_NOT_FOUND",
                 f"no launchable app {params.applicationId} on the device",
-                hint=_MISSING_LAUNCHER if "launcher" in params.applicationId.lower() else _MISSING_APP,
+                hint=_missing_hint(params),
                 details={"application_id": params.applicationId},
             )
 
     with_retry(context, params.retry, launch)
     data = evidence(describe(package=params.applicationId), 1, "launch_intent", settle(context, before))
     return {"application_id": params.applicationId, **data}
+
+
+def _missing_hint(params: OpenAppParams) -> str:
+    if isinstance(params.user, int):
+        return f"Run 'clawperator packages list --user {params.user}' to list the apps of this user."
+    return _MISSING_LAUNCHER if "launcher" in params.applicationId.lower() else _MISSING_APP
 
 
 def open_uri(context: ActionContext, params: OpenUriParams) -> StepData:

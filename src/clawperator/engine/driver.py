@@ -10,7 +10,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from clawperator.contract import KeyName
+from clawperator.contract import KeyName, UserChoice
 from clawperator.ui import Bounds, Hierarchy, Node
 
 NodeAction = Literal["click", "long_click", "focus", "select"]
@@ -197,6 +197,15 @@ class ActivityControl(Protocol):
 
     def start_activity(self, named: Mapping[str, str], extras: Mapping[str, str | bool | int | float]) -> bool:
         """``named`` holds component, action and uri, as far as they are given."""
+        ...
+
+
+@runtime_checkable
+class UserControl(Protocol):
+    """Optional: Android users and profiles."""
+
+    def choose_user(self, user: UserChoice | None) -> None:
+        """The user for whom apps are opened and changed from now on; None when the action names none."""
         ...
 
 

@@ -46,9 +46,10 @@ from clawperator.engine.context import (
     StepData,
     failure,
     string_details,
+    unsupported,
     valid_text,
 )
-from clawperator.engine.driver import CaptureCost, Clock, Driver
+from clawperator.engine.driver import CaptureCost, Clock, Driver, UserControl
 from clawperator.engine.expectations import check_expectation
 from clawperator.errors import ClawError
 from clawperator.ui import Node
@@ -181,7 +182,16 @@ def _act(context: ActionContext, action: Action, runners: Mapping[str, Runner]) 
         raise ClawError("EXECUTION_ACTION_UNSUPPORTED", f"unknown action type {action.type!r}")
     context.driver_or_timeout()  # no action begins after the deadline
     _check_references(context, action)
-    return runners[action.type](context, action.params)
+    user = getattr(action.params, "user", UNSET)
+    if user is UNSET:
+        return runners[action.type](context, action.params)
+    if not isinstance(context.driver, UserControl):
+        raise unsupported("act for a user of the device")
+    context.driver.choose_user(user)
+    try:
+        return runners[action.type](context, action.params)
+    finally:
+        context.driver.choose_user(None)
 
 
 def _check_references(context: ActionContext, action: Action) -> None:

@@ -310,3 +310,21 @@ def test_through_a_real_adb_the_same_is_seen(tmp_path: Path, monkeypatch: pytest
         apk.write_bytes(make_apk(OPERATOR_PACKAGE, 200_901, __version__, filler=500_000))
         assert clawperator("operator", "setup", "--apk", str(apk)).code == 0
         assert clawperator("doctor", "--check-only").json["ok"] is True
+
+
+def test_a_user_is_named_by_its_number(route: Route) -> None:
+    listed = route.run("packages", "list", "--user", "0").json
+    assert listed == route.run("packages", "list").json == route.run("packages", "list", "--user", "current").json
+    refused(route.run("packages", "list", "--user", "10"), "DEVICE_USER_NOT_FOUND")
+    refused(route.run("open", "com.android.settings", "--user", "10"), "DEVICE_USER_NOT_FOUND")
+    refused(route.run("open", "Settings", "--user", "10"), "DEVICE_USER_NOT_FOUND")
+    assert route.run("open", "Settings", "--user", "0").code == 0
+    assert route.run("close", "Settings", "--user", "current").code == 0
+
+
+@pytest.mark.parametrize("user", ["me", "-1", "1.5", "99999", ""])
+def test_an_invalid_user_is_refused_before_a_device_is_needed(user: str) -> None:
+    for command in (("packages", "list"), ("open", "com.android.settings"), ("close", "com.android.settings")):
+        ran = clawperator(*command, f"--user={user}")
+        refused(ran, "EXECUTION_VALIDATION_FAILED")
+        assert "--user" in ran.json["hint"]

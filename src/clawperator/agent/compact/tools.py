@@ -54,7 +54,7 @@ _RARE = frozenset(
     (
         *("distanceRatio", "maxSwipes", "maxScrolls", "clickAfter", "validator", "validatorPattern", "quietMs"),
         *("checkpoints", "allowCoordinates", "snapshots", "mode", "strategy", "until", "out", "folder"),
-        *("dryRun", "thirdParty", "maxLines"),
+        *("dryRun", "thirdParty", "maxLines", "user"),
     )
 )
 _RARE_OF: Mapping[str, frozenset[str]] = {

@@ -87,7 +87,8 @@ def _with_package(params: Mapping[str, Any], context: ToolContext) -> Mapping[st
     app = own.get("applicationId")
     if not isinstance(app, str) or not app.strip() or not is_app_label(app):
         return params
-    return {**own, "applicationId": resolve_app_label(resolve_device(context.device), app)}
+    user = own["user"] if type(own.get("user")) is int else None  # its value is validated later
+    return {**own, "applicationId": resolve_app_label(resolve_device(context.device), app, user)}
 
 
 def _run_execution(params: RunExecutionParams, context: ToolContext) -> ToolResult:

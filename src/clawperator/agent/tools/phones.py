@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.agent.tools.row import NoParams, make_tool
+from clawperator.contract.limits import MAX_USER
 
 _PACKAGES_SECONDS = 15.0
 _MOST_LABELS = 1_000
@@ -15,6 +16,9 @@ _LONGEST_LABEL = 500
 
 class ListPackagesParams(Struct, frozen=True, forbid_unknown_fields=True):
     thirdParty: Annotated[bool, Meta(description="only third-party packages")] = False
+    user: Annotated[
+        Annotated[int, Meta(ge=0, le=MAX_USER)] | None, Meta(description="number of an Android user or profile")
+    ] = None
 
 
 class StartPhoneParams(Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,13 +87,13 @@ def _list_devices(_: NoParams, __: ToolContext) -> ToolResult:
 
 
 def _list_packages(params: ListPackagesParams, context: ToolContext) -> ToolResult:
-    from clawperator.device import list_packages, resolve_device
+    from clawperator.device import list_packages, require_user, resolve_device
 
     device = resolve_device(context.device)
     context.deadline.check()
-    found = list_packages(
-        device, third_party=params.thirdParty, seconds=context.deadline.within(_PACKAGES_SECONDS)
-    )
+    require_user(device, params.user, seconds=context.deadline.within(_PACKAGES_SECONDS))
+    seconds = context.deadline.within(_PACKAGES_SECONDS)
+    found = list_packages(device, third_party=params.thirdParty, user=params.user, seconds=seconds)
     return ToolResult(
         handled=True,
         message=f"{_count(len(found), 'package')} on {device.serial}",

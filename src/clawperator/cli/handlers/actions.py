@@ -9,6 +9,7 @@ from clawperator.cli.handlers.arguments import (
     build_execution,
     missing_argument,
     number_param,
+    user_choice,
     word_or_flag,
 )
 from clawperator.cli.handlers.selectors import container, element, required, selector_json, selectors_json
@@ -130,9 +131,11 @@ def _package_of(call: Call, app: str) -> str:
     """The package of an app that is named by its package or by its label. Without a device it stays as it is."""
     if "." in app or call.arguments.has("--dry-run") or call.arguments.has("--validate-only"):
         return app
-    from clawperator.device import resolve_app_label, resolve_device
+    from clawperator.device import require_user, resolve_app_label, resolve_device
 
-    return resolve_app_label(resolve_device(call.options.device), app)
+    device, user = resolve_device(call.options.device), user_choice(call)
+    require_user(device, user)
+    return resolve_app_label(device, app, user)
 
 
 def _idle(call: Call, app: str | None = None) -> Document:

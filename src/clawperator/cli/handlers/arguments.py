@@ -6,7 +6,8 @@ from typing import Any
 from clawperator._text import is_blank, read_number
 from clawperator.cli.command_line import Call
 from clawperator.cli.parsing import ParsedArguments, invalid
-from clawperator.contract import single_action, with_timeout
+from clawperator.contract import UserChoice, single_action, with_timeout
+from clawperator.contract.limits import MAX_USER
 from clawperator.errors import ClawError
 
 Document = dict[str, Any]
@@ -25,6 +26,19 @@ def number_param(call: Call, flag: str, param: str) -> Document:
     return {param: number}
 
 
+def user_choice(call: Call) -> UserChoice | None:
+    """The Android user of --user; None without the flag."""
+    text = call.arguments.get("--user")
+    if text is None:
+        return None
+    if text == "current":
+        return "current"
+    number = read_number(text)
+    if not isinstance(number, int) or not 0 <= number <= MAX_USER:
+        raise invalid(f"--user takes a number from 0 to {MAX_USER} or current, not {text!r}", "Write --user 10.")
+    return number
+
+
 def build_execution(
     call: Call, action: str, params: Mapping[str, Any] | None = None, expected: Mapping[str, Any] | None = None
 ) -> Document:
@@ -32,6 +46,8 @@ def build_execution(
 
     ``expected`` is what the command itself expects afterwards, besides what the flags name.
     """
+    if (user := user_choice(call)) is not None:
+        params = {**(params or {}), "user": user}
     if expect := {**(expected or {}), **_expectation(call)}:
         params = {**(params or {}), "expect": expect}
     if call.arguments.has("--settle"):

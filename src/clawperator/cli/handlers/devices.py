@@ -3,6 +3,7 @@
 from typing import TypedDict
 
 from clawperator.cli.command_line import Call, CommandResult, incomplete
+from clawperator.cli.handlers.arguments import user_choice
 from clawperator.cli.parsing import invalid
 
 _LONGEST_MS = 3_600_000
@@ -15,11 +16,14 @@ def list_connected(_: Call) -> CommandResult:
 
 
 def list_installed(call: Call) -> CommandResult:
-    from clawperator.device import list_packages, resolve_device
+    from clawperator.device import list_packages, require_user, resolve_device
 
+    user = user_choice(call)
+    seconds = seconds_given(call)
     device = resolve_device(call.options.device)
+    require_user(device, user)
     third_party = call.arguments.has("--third-party")
-    return CommandResult({"packages": list_packages(device, third_party=third_party, **seconds_given(call))})
+    return CommandResult({"packages": list_packages(device, third_party=third_party, user=user, **seconds)})
 
 
 def set_up(call: Call) -> CommandResult:

@@ -6,13 +6,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES, accessibility_service
+from clawperator.contract.wire import (
+    OPERATOR_PACKAGE,
+    OPERATOR_PACKAGES,
+    accessibility_service,
+    notification_listener,
+)
 from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.setup import install
 from clawperator.device.setup.install import grant_permissions, restart_service, set_up_operator, write_setting
 from clawperator.errors import ClawError
 from tests.phone.core.apks import make_apk
+from tests.support.command_doubles import CommandDoubles, Reply, double_server
 from tests.support.operator_state import NOTIFICATIONS, is_granted, secure, take_away
+from tests.support.ordinary_phone import ordinary_phone
 from tests.support.routes import Route
 
 DEV = OPERATOR_PACKAGES[1]
@@ -263,3 +270,51 @@ def test_a_refused_permission_has_the_grants(
     assert (document["operatorPackage"], document["install"]) == (DEV, {"ok": True})
     assert document["permissions"]["notification"]["ok"] is False
     assert document["permissions"]["accessibility"]["ok"] is True
+
+
+# Users and vendors
+
+
+@pytest.fixture
+def doubles(tmp_path: Path) -> CommandDoubles:
+    """A phone with an Operator, whose current user is 10; without a user pm and settings act for user 0."""
+    doubles = ordinary_phone(tmp_path / "d")
+    doubles.answer("am", "10\n", when="get-current-user")
+    doubles.answer("pm", Reply(stderr="Shell does not have permission to access user 150\n", code=255))
+    doubles.answer("pm", f"package:{OPERATOR_PACKAGE}\n", when="list packages --user 10")
+    doubles.answer("pm", "", when="grant --user 10 *")
+    for setting, component in (
+        ("enabled_accessibility_services", accessibility_service(OPERATOR_PACKAGE)),
+        ("enabled_notification_listeners", notification_listener(OPERATOR_PACKAGE)),
+    ):
+        doubles.answer("settings", "null\n", f"{component}\n", when=f"get --user 10 secure {setting}")
+    doubles.answer("settings", "1\n", when="get --user 10 secure accessibility_enabled")
+    doubles.answer("settings", "", when="put --user 10 *")
+    return doubles
+
+
+def test_permissions_are_granted_to_the_current_user(doubles: CommandDoubles) -> None:
+    with double_server(doubles) as device:
+        assert grant_permissions(device, OPERATOR_PACKAGE).ok
+    assert doubles.unexpected() == []
+    changes = [call for call in doubles.calls() if {"put", "grant"} & set(call)]
+    assert [call[2:4] for call in changes] == [["--user", "10"]] * 3
+
+
+@pytest.mark.parametrize(
+    ("property_", "expected"),
+    [
+        ("[ro.miui.ui.version.name]: [V14]", "USB debugging (Security settings)"),
+        ("[ro.build.version.oplusrom]: [V14.0.0]", "Disable permission monitoring"),
+        ("[ro.product.manufacturer]: [Google]", "Settings, Accessibility, Clawperator"),
+    ],
+)
+def test_a_refused_permission_names_the_switch_of_the_vendor(
+    doubles: CommandDoubles, property_: str, expected: str
+) -> None:
+    refusal = "java.lang.SecurityException: Neither user 2000 nor current process has GRANT_RUNTIME_PERMISSIONS.\n"
+    doubles.answer("pm", Reply(stderr=refusal, code=255), when="grant *")
+    doubles.answer("getprop", f"{property_}\n", when="")
+    with double_server(doubles) as device, pytest.raises(ClawError) as caught:
+        grant_permissions(device, OPERATOR_PACKAGE)
+    assert expected in caught.value.hint

@@ -224,10 +224,12 @@ def _read_verdict(connection: Connection) -> str:
 
 
 def _install_failed(device: Device, path: str, reason: str) -> ClawError:
+    from clawperator.device.adb.install_hints import install_hint
+
     return ClawError(
         "ANDROID_INSTALL_FAILED",
         f"cannot install {path} on {device.serial}: {reason}",
-        hint="Check that the APK fits the device's ABI and Android version, and that it has free storage.",
+        hint=install_hint(device, reason),
         details={"path": path, "reason": reason},
         operation="install",
         target=device.serial,

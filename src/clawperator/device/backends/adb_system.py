@@ -18,6 +18,8 @@ _TURNS = {"0": 0, "90": 1, "180": 2, "270": 3}
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _DURATION = re.compile(r"([0-9]+)(ms|s|m|h|d)")
 _FAILED = re.compile(r"^[ \t]{0,64}error\b|exception\b|failure\b|^failed", re.IGNORECASE | re.MULTILINE)
+# Without a switch of their own, some vendors allow adb less than Android does.
+_FORBIDDEN = re.compile(r"security\s?exception", re.IGNORECASE)
 _NO_REASON = re.compile(r"\s*(?:Exception occurred while executing|at \S)|\s*$")
 _NOT_STARTED = re.compile(r"^[ \t]{0,64}error\b|exception\b|unknown command|^killed", re.IGNORECASE | re.MULTILINE)
 _KEPT = re.compile(r"Activity not started because the\s{1,8}current activity is being kept for the user")
@@ -109,9 +111,17 @@ class AdbSystem(AdbShell):
             raise ClawError(
                 "ANDROID_PACKAGE_FAILED",
                 f"{self._name} did not {verb} {' '.join((package, *more))}: {printable(_reason(output)[:300])}",
-                hint=f"Run 'clawperator packages list {device_flag(self._name)}' for the installed apps.",
+                hint=self._hint_of_refusal(output),
                 details={"application_id": package},
             )
+
+    def _hint_of_refusal(self, output: str) -> str:
+        otherwise = f"Run 'clawperator packages list {device_flag(self._name)}' for the installed apps."
+        if not _FORBIDDEN.search(output):
+            return otherwise
+        from clawperator.device.vendors import vendor_hint
+
+        return vendor_hint(self._device, "grant", otherwise=otherwise)
 
     # The log
 

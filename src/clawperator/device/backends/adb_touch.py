@@ -8,6 +8,7 @@ from clawperator.device.adb import input as adb_input
 from clawperator.device.adb.input import input_line
 from clawperator.device.backends.adb_screen import AdbScreen
 from clawperator.device.backends.adb_shell import whole_output
+from clawperator.device.vendors import vendor_hint
 from clawperator.engine import Key
 from clawperator.errors import ClawError
 from clawperator.ui import Hierarchy, Node
@@ -17,6 +18,7 @@ _TAP_MS = 200
 # Taps this far apart are a double tap: Android takes 40 to 300 ms.
 _DOUBLE_TAP_PAUSE = "0.1"
 _FAILED = re.compile(r"^[ \t]{0,64}error\b|exception\b|unknown command|^killed", re.IGNORECASE | re.MULTILINE)
+_ALLOW_INPUT = "Allow it in the developer options, on some devices 'USB debugging (Security settings)'."
 _FORBIDDEN = re.compile(r"INJECT_EVENTS|SecurityException")
 # Keys are sent in batches, so that none is cut off while the device goes on with it. The first one is timed.
 _FIRST_KEYS = 100
@@ -149,7 +151,7 @@ class AdbTouch(AdbScreen):
             raise ClawError(
                 "SECURITY_BLOCK_DETECTED",
                 f"{self._name} does not allow adb to inject input",
-                hint="Allow it in the developer options, on some devices 'USB debugging (Security settings)'.",
+                hint=vendor_hint(self._device, "input", otherwise=_ALLOW_INPUT),
                 target=self._name,
             )
         return answer.code == 0 and not _FAILED.search(output)

@@ -13,6 +13,7 @@ from clawperator.device.adb.quoting import command_line
 from clawperator.device.packages import list_packages
 from clawperator.device.setup.version_check import require_operator
 from clawperator.device.users import user_line
+from clawperator.device.vendors import vendor_hint
 from clawperator.errors import ClawError
 
 _SECONDS = 15.0
@@ -22,6 +23,10 @@ _NOTIFICATIONS = "android.permission.POST_NOTIFICATIONS"
 _NOTHING_TO_GRANT = ("unknown permission", "not a changeable permission", "already granted")
 _SERVICES = "enabled_accessibility_services"
 _LISTENERS = "enabled_notification_listeners"
+_GRANT_BY_HAND = (
+    "Turn the service on in the device's Settings, Accessibility, Clawperator. Some vendors need a switch in the "
+    "developer options: 'USB debugging (Security settings)' or 'Disable permission monitoring'."
+)
 
 
 class Grant(Struct, frozen=True):
@@ -194,7 +199,7 @@ def _require_all(grants: Grants, code: str, device: Device, package: str, member
     raise ClawError(
         code,
         f"device {device.serial} did not grant {package} all permissions: {errors[0]}",
-        hint="Turn the service on in the device's Settings, Accessibility, Clawperator.",
+        hint=vendor_hint(device, "grant", otherwise=_GRANT_BY_HAND),
         details={"operatorPackage": package, "permissions": msgspec.to_builtins(grants)},
         operation="grant",
         target=device.serial,

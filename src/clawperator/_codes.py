@@ -130,6 +130,10 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "DEVICE_NOT_INTERACTIVE": Code(_RUNTIME, False, "the device is asleep"),
         "DEVICE_DEV_OPTIONS_DISABLED": Code(_RUNTIME, False, "developer options are off"),
         "DEVICE_USB_DEBUGGING_DISABLED": Code(_RUNTIME, False, "USB debugging is off"),
+        "DEVICE_VENDOR_SWITCH_OFF": Code(_RUNTIME, False, "a switch of the vendor restricts adb"),
+        "DEVICE_RESTRICTED_SETTINGS": Code(
+            _RUNTIME, False, "Android restricts the settings of a side-loaded Operator"
+        ),
         "DEVICE_ACCESSIBILITY_NOT_RUNNING": Code(
             _RUNTIME, True, "the Operator's accessibility service is not running"
         ),

@@ -84,6 +84,8 @@ HINTS: Mapping[str, str] = {
     "DEVICE_NOT_INTERACTIVE": "Press the power button of the device.",
     "DEVICE_DEV_OPTIONS_DISABLED": "Turn on developer options in the device's Settings.",
     "DEVICE_USB_DEBUGGING_DISABLED": "Turn on USB debugging in the device's developer options.",
+    "DEVICE_VENDOR_SWITCH_OFF": "Run 'clawperator doctor' for the switch and its place.",
+    "DEVICE_RESTRICTED_SETTINGS": "Choose 'Allow restricted settings' in the info of the Operator's app.",
     "DEVICE_ACCESSIBILITY_NOT_RUNNING": "Run 'clawperator doctor --fix' to turn the accessibility service on.",
     "GRANT_DEVICE_PERMISSIONS_FAILED": _DOCTOR,
     "UI_AUTOMATION_BUSY": "Stop Appium, uiautomator2 or the other test program on the device, then retry.",

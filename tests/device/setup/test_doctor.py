@@ -24,10 +24,13 @@ WHOLE = [
     "host.adb.server",
     "device.discovery",
     "device.capability",
+    "device.vendor",
     "readiness.apk.presence",
     "readiness.version.compatibility",
     "readiness.settings.dev_options",
     "readiness.settings.usb_debugging",
+    "readiness.settings.restricted",
+    "readiness.settings.log",
     "readiness.handshake",
 ]
 
@@ -401,7 +404,7 @@ def test_the_report_text_groups_and_numbers(route: Route) -> None:
     assert critical.startswith("Critical\n  [OK]   host.python.version: Python 3.")
     assert "[FAIL] readiness.handshake" in critical
     assert advisory.startswith("Advisory\n  [WARN] readiness.settings.usb_debugging")
-    assert more == "1 more passed."
+    assert more == "4 more passed."
     assert overall == "Overall: not ready"
     assert actions.splitlines()[:2] == ["Next actions", "  1. clawperator doctor --fix --device claw-1"]
     fixed = report_text(look(fix=True))

@@ -5,21 +5,21 @@ import time
 from msgspec.structs import replace
 
 from clawperator._settings import setting
-from clawperator._text import one_line
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
-from clawperator.device.adb.client import Device, run_shell
+from clawperator.device.adb.client import Device
+from clawperator.device.android_versions import SUPPORTED, require_supported
 from clawperator.device.device_states import not_ready
 from clawperator.device.discovery import PASSING, READY, ListedDevice, list_devices, resolve_device
 from clawperator.device.serials import device_flag, shell_word
+from clawperator.device.setup.device_facts import DeviceFacts, read_facts
 from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, failed_check, passed
 from clawperator.device.setup.install import read_setting
 from clawperator.device.setup.version_check import install_command, probe_compatibility, require_operator
+from clawperator.device.vendors import Vendor
 from clawperator.errors import ClawError
 
 HANDSHAKE_MS = 5_000
-_SHELL_SECONDS = 10.0
 _SMOKE_MS = 10_000
-_MAX_FACTS = 50
 _LEASE_SECONDS = 5.0
 _SETTINGS = "com.android.settings"
 _VERSION_CODES = ("VERSION_INCOMPATIBLE", "APK_VERSION_INVALID", "APK_VERSION_UNREADABLE")
@@ -118,29 +118,20 @@ def _set_by(serial: str) -> str:
     return f" (set by {chosen.origin})" if chosen is not None and chosen.value == serial else ""
 
 
-def check_capability(device: Device) -> Check:
-    """Check that the shell works, and report model and display."""
+def check_capability(device: Device) -> tuple[Check, DeviceFacts | None]:
+    """Check that the shell works and the Android version is supported, and report model and display."""
     id_ = "device.capability"
-    script = "getprop ro.build.version.sdk; getprop ro.product.model; wm size; wm density"
     try:
-        answer = run_shell(device, script, seconds=_SHELL_SECONDS)
+        facts = read_facts(device)
     except ClawError as e:
-        return failed_check(id_, e)
-    lines = [*(one_line(line) for line in answer.text.splitlines()[:_MAX_FACTS]), "", ""]
-    if not (lines[0].isascii() and lines[0].isdecimal() and len(lines[0]) < 6):
-        error = ClawError(
-            "DEVICE_SHELL_UNAVAILABLE",
-            f"device {device.serial} does not report its Android version: {answer.complaint}",
-            hint="Retry when the device has booted.",
-        )
-        return failed_check(id_, error)
-    facts = {
-        # An override, where there is one, comes after the physical value.
-        name: next((line.partition(":")[2].strip() for line in reversed(lines) if word in line.lower()), "")
-        for name, word in (("size", " size:"), ("density", " density:"))
-    }
-    model = lines[1].strip()
-    return passed(id_, f"{model}, Android API {lines[0].strip()}", sdk=int(lines[0]), model=model, **facts)
+        return failed_check(id_, e), None
+    evidence = {"sdk": facts.api, "model": facts.model, "size": facts.size, "density": facts.density}
+    try:
+        require_supported(facts.api, device.serial)
+    except ClawError as e:
+        check = failed_check(id_, e, Step("manual", f"Use a device with {SUPPORTED}."), title="Use another device")
+        return replace(check, evidence=evidence), None
+    return passed(id_, f"{facts.model}, Android API {facts.api}", **evidence), facts
 
 
 def check_presence(device: Device, package: str) -> Check:
@@ -194,6 +185,8 @@ def _check_setting(device: Device, id_: str) -> Check:
         return failed_check(id_, e, status="warn")
     if value == "1":
         return passed(id_, f"{what} are on" if what.endswith("s") else f"{what} is on")
+    if code == "DEVICE_USB_DEBUGGING_DISABLED" and _has_wireless_debugging(device):
+        return passed(id_, "wireless debugging is on")
     return Check(
         id=id_,
         status="warn",
@@ -204,7 +197,17 @@ def _check_setting(device: Device, id_: str) -> Check:
     )
 
 
-def check_handshake(device: Device, package: str, timeout_ms: float = HANDSHAKE_MS) -> Check:
+def _has_wireless_debugging(device: Device) -> bool:
+    """Whether wireless debugging is on, which works while USB debugging is off."""
+    try:
+        return read_setting(device, "global", "adb_wifi_enabled") == "1"
+    except ClawError:
+        return False
+
+
+def check_handshake(
+    device: Device, package: str, timeout_ms: float = HANDSHAKE_MS, vendor: Vendor | None = None
+) -> Check:
     """Check that the Operator runs a command: a sleep of 0 ms, which changes nothing."""
     from functools import partial
 
@@ -222,14 +225,14 @@ def check_handshake(device: Device, package: str, timeout_ms: float = HANDSHAKE_
         with lease(device.serial, command_id, _LEASE_SECONDS, action="handshake", finished=finished) as held:
             envelope = deliver(device, package, document, lease=held).envelope
     except ClawError as e:
-        return _delivery_failed(id_, e, device, package)
+        return _delivery_failed(id_, e, device, package, vendor)
     elapsed = round((time.monotonic() - started) * 1000)
     if envelope.status == "success":
         return passed(id_, f"the Operator responded in {elapsed} ms", elapsedMs=elapsed)
     return _not_running(id_, envelope.error or "the Operator rejected the command", device, package)
 
 
-def _delivery_failed(id_: str, error: ClawError, device: Device, package: str) -> Check:
+def _delivery_failed(id_: str, error: ClawError, device: Device, package: str, vendor: Vendor | None) -> Check:
     if error.code == "EXECUTION_CONFLICT_IN_FLIGHT":
         return failed_check(id_, error, status="warn", title="Wait for the other command")
     # An earlier check has found it installed, so it is not running.
@@ -237,6 +240,8 @@ def _delivery_failed(id_: str, error: ClawError, device: Device, package: str) -
         return _not_running(id_, "the Operator's process is not running", device, package)
     steps = _repair_steps(device, package)
     if error.code == "RESULT_ENVELOPE_TIMEOUT":
+        # The result comes through the log, which some vendors switch off.
+        steps += [Step("manual", step) for step in (vendor.steps_for("log") if vendor is not None else [])]
         steps.append(Step("manual", f"Then run: clawperator snapshot --verbose {device_flag(device.serial)}"))
     return failed_check(id_, error, *steps, title="Restart the Operator")
 

@@ -11,17 +11,19 @@ from clawperator.device.adb.client import Device
 from clawperator.device.discovery import resolve_device, simulated_phones
 from clawperator.device.host_log import Level, log_event
 from clawperator.device.serials import device_flag
-from clawperator.device.setup import device_checks, host_checks
+from clawperator.device.setup import device_checks, host_checks, vendor_checks
 from clawperator.device.setup.host_checks import Check
+from clawperator.device.vendors import Vendor
 from clawperator.errors import ClawError
 
 # A service that was just turned on needs a moment before it responds.
 _ANSWER_TRIES = 4
 _ANSWER_PAUSE = 0.4
 _KILL_SECONDS = 10
-_ADVISORY = ("readiness.settings.",)
+_ADVISORY = ("readiness.settings.", vendor_checks.VENDOR_CHECK)
 # Critical checks after whose failure the next checks still run.
 _CONTINUE_AFTER = ("device.capability", "readiness.apk.presence")
+_UNSUPPORTED = "ANDROID_VERSION_UNSUPPORTED"
 _LEVELS: Mapping[str, Level] = {"pass": "debug", "warn": "warn", "fail": "error"}
 
 
@@ -110,7 +112,9 @@ class _Examination:
         found: list[Check] = []
         for check in self._checks():
             found.append(check)
-            if check.status == "fail" and is_critical(check) and check.id not in _CONTINUE_AFTER:
+            if check.status != "fail" or not is_critical(check):
+                continue
+            if check.id not in _CONTINUE_AFTER or check.code == _UNSUPPORTED:
                 break
         return found
 
@@ -144,25 +148,35 @@ class _Examination:
         yield from self._phone_checks(self.device)
 
     def _phone_checks(self, device: Device) -> Iterator[Check]:
-        yield device_checks.check_capability(device)
+        capability, facts = device_checks.check_capability(device)
+        yield capability
+        if facts is not None:
+            yield vendor_checks.check_vendor(device, facts)
         yield (presence := device_checks.check_presence(device, self._package))
         compatible = False
         if presence.status == "pass":
             yield (versions := device_checks.check_compatibility(device, self._package))
             compatible = versions.status != "fail"
         yield from device_checks.check_settings(device)
+        vendor = facts.vendor if facts is not None else None
+        if presence.status == "pass":
+            restricted = (
+                vendor_checks.check_restricted_settings(device, self._package, facts.api) if facts else None
+            )
+            yield from [restricted] if restricted is not None else []
+            yield vendor_checks.check_log(device, vendor)
         if compatible:
-            yield (handshake := self._handshake(device))
+            yield (handshake := self._handshake(device, vendor))
             if self._full and handshake.status == "pass":
                 yield device_checks.check_smoke(device, self._package)
 
-    def _handshake(self, device: Device) -> Check:
-        check = device_checks.check_handshake(device, self._package, self._timeout_ms)
+    def _handshake(self, device: Device, vendor: Vendor | None) -> Check:
+        check = device_checks.check_handshake(device, self._package, self._timeout_ms, vendor)
         for _ in range(self._tries - 1):
             if check.status != "fail":
                 break
             time.sleep(_ANSWER_PAUSE)
-            check = device_checks.check_handshake(device, self._package, self._timeout_ms)
+            check = device_checks.check_handshake(device, self._package, self._timeout_ms, vendor)
         return check
 
     def _chosen_simulated(self) -> str | None:

@@ -13,6 +13,8 @@ Status = Literal["pass", "warn", "fail"]
 
 _PYTHON = (3, 11)
 _JAVAS = ("17", "21")
+# The longest fact of a device in a check.
+MAX_FACT = 100
 _VERSION_SECONDS = 5.0
 _JAVA_SECONDS = 10.0
 
@@ -55,8 +57,13 @@ def passed(id_: str, summary: str, **evidence: object) -> Check:
 
 
 def failed_check(id_: str, error: ClawError, *steps: Step, status: Status = "fail", title: str = "") -> Check:
-    """A check that failed with an error. Without steps its hint is the step."""
+    """A check that failed with an error. Without steps its hint is the step, unless it is to run the doctor."""
     fix_steps = list(steps) or ([Step("manual", error.hint)] if error.own_hint else [])
+    if not steps and "clawperator doctor" in error.hint and "--fix" not in error.hint:
+        fix_steps = [
+            Step("manual", "Unlock the device, and wait until it has started."),
+            Step("manual", "Run 'adb reconnect', or unplug and reconnect the device."),
+        ]
     return Check(
         id=id_,
         status=status,

@@ -132,7 +132,7 @@ def is_listing(argv: list[str]) -> bool:
 def allowed(watched: Watched) -> None:
     """Nothing but the commands of the link itself was run."""
     names = {argv[0] for argv in watched.argvs if not is_listing(argv)}
-    assert names <= {"date", "echo", "am", "pidof", "[", "sleep", "pm", "logcat", "break"}, names
+    assert names <= {"date", "echo", "am", "pidof", "[", "sleep", "pm", "logcat", "settings", "break"}, names
     assert not watched.phone_server.phone.storage.exists("/sdcard/pwned")
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
     from clawperator.device.evidence import CaptureSource, EvidenceBundle, EvidenceManifest, FinishedRun
     from clawperator.device.host_log import HostLogReader, log_event, log_file
+    from clawperator.device.operators import enabled_operator, find_operator
     from clawperator.device.packages import list_packages
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, local_recording_path, pull_recording
     from clawperator.device.references import References
@@ -54,6 +55,7 @@ else:
             "running": "RunningExecution still_running",
             "screen_watch": "ScreenReport ScreenWatch",
             "secrets": "SecretReader is_declared",
+            "operators": "enabled_operator find_operator",
             "settings": "default_backend default_timeout_ms operator_package",
             "serials": "MAX_SERIAL_BYTES device_flag",
             "setup.device_checks": "HANDSHAKE_MS",
@@ -103,6 +105,8 @@ __all__ = [
     "default_backend",
     "default_timeout_ms",
     "device_flag",
+    "enabled_operator",
+    "find_operator",
     "grant_permissions",
     "host_abi",
     "is_app_label",

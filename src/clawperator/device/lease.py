@@ -125,11 +125,12 @@ class Lease:
         SENT[self._serial, command_id] = SentCommand(self._serial, self._holder, self._finished)
         self._write()
 
-    def noted(self, *, device_time: str = "", operator_pid: str = "") -> None:
-        """Keep what finds the result in the log: the device's clock before the command, the Operator's process."""
+    def noted(self, *, operator: str = "", device_time: str = "", operator_pid: str = "") -> None:
+        """Keep what finds the result in the log: the Operator, the device's clock before it, the process."""
         holder = self._holder
         self._holder = replace(
             holder,
+            operator=operator or holder.operator,
             deviceTime=device_time or holder.deviceTime,
             operatorPid=operator_pid or holder.operatorPid,
         )

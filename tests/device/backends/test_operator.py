@@ -1,15 +1,19 @@
-"""Snapshots whose hierarchies did not arrive."""
+"""The Operator backend: parts of a plan, and snapshots whose hierarchies did not arrive."""
 
 from pathlib import Path
 
 import pytest
 
+from clawperator._deadline import Deadline
 from clawperator.contract import ResultEnvelope, StepResult, new_execution, validate
 from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM, sum_of
 from clawperator.device import resolve_device
-from clawperator.device.backends.operator import attach_hierarchies
+from clawperator.device.adb.client import Device, Endpoint
+from clawperator.device.backends import RunWatch
+from clawperator.device.backends.operator import OperatorRun, attach_hierarchies
 from clawperator.device.backends.operator_link import Delivered
 from clawperator.device.backends.operator_log import LoggedTree
+from clawperator.device.operators import OperatorChoice
 from clawperator.device.run import run_plan
 from clawperator.errors import CODES
 from tests.device.phone_servers import running_phone_server
@@ -85,3 +89,14 @@ def test_a_screen_beyond_the_log_names_the_command_that_reads_it(
     assert too_large.hint == "Run 'clawperator snapshot --backend adb'."
     assert arrived.status == "success"
     assert '"Row 0"' in arrived.stepResults[0].data["text"]
+
+
+@pytest.mark.parametrize(("seconds_left", "timeout_ms"), [(12.5, 12_500), (0.2, 1_000), (0.0, 1_000)])
+def test_a_part_of_a_plan_gets_the_time_that_is_left(seconds_left: float, timeout_ms: int) -> None:
+    look = {"id": "look", "type": "snapshot_ui"}
+    plan = validate(new_execution([look], command_id="c", source="test", timeout_ms=60_000))
+    run = OperatorRun(Device("claw-1", Endpoint("127.0.0.1", 1)), OperatorChoice("p"), plan, RunWatch())
+    run._deadline = Deadline(seconds_left, lambda: 100.0)
+    part = run._part([look])
+    assert (part["commandId"], part["timeoutMs"]) == ("c.1", timeout_ms)
+    assert run._part([look])["commandId"] == "c.2"

@@ -1,6 +1,7 @@
 import json
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import operator_link as operator
 from clawperator.device.backends.operator_link import Delivered, deliver
+from clawperator.device.operators import OperatorChoice
 from clawperator.device.run import reconcile
 from clawperator.errors import ClawError
 from clawperator.testing import SimulatedPhone, simulated_phone
@@ -235,12 +237,14 @@ def test_a_result_without_the_word_error_breaks_the_contract() -> None:
 def test_a_broken_connection_reports_how_far_the_delivery_got(output: bytes, code: str, status: str) -> None:
     error = lost(output)
     assert (error.code, error.extra["broadcastDispatchStatus"]) == (code, status)
+    assert "the plan may have run" in error.hint
 
 
 def test_a_connection_that_breaks_before_the_script_is_sent_sent_nothing() -> None:
     with scripted(b"") as device, pytest.raises(ClawError) as error:
         deliver(device, PACKAGE, execution())
     assert (error.value.code, error.value.extra["broadcastDispatchStatus"]) == ("BROADCAST_FAILED", "not_sent")
+    assert error.value.hint == "Nothing was sent: run the command again."
 
 
 def test_a_connection_that_breaks_before_the_script_is_accepted_may_have_sent_it() -> None:
@@ -282,3 +286,65 @@ def test_silence_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     assert error.value.code == "RESULT_ENVELOPE_TIMEOUT"
     assert error.value.extra["broadcastDispatchStatus"] == "unknown"
     assert (error.value.details or {})["lastActionId"] == "a1"
+
+
+def test_an_error_has_the_first_thirty_lines_of_the_log() -> None:
+    lines = [f"line {number}" for number in range(40)]
+    assert lost(HEAD + logged(*lines)).extra["lastCorrelatedEvents"] == lines[:30]
+
+
+@pytest.mark.parametrize(
+    ("dispatched", "events", "hint"),
+    [
+        ("sent", ["working"], "The Operator is still running the plan."),
+        ("sent", [], "Run 'clawperator doctor --device claw-1' to check the Operator. The plan may have run"),
+        ("unknown", ["working"], "Run 'clawperator doctor --device claw-1' to check the Operator. The plan may"),
+        ("not_sent", [], "Run 'clawperator doctor --device claw-1' to check the Operator."),
+    ],
+)
+def test_the_hint_of_a_timeout_depends_on_how_far_the_delivery_got(
+    dispatched: str, events: list[str], hint: str
+) -> None:
+    delivery = operator._Delivery(
+        Device("claw-1", Endpoint("127.0.0.1", 1)), OperatorChoice(PACKAGE), execution(), None
+    )
+    delivery._dispatched, delivery._events = dispatched, events
+    delivery._seconds = 2.5
+    error = delivery._timeout_error()
+    assert error.hint.startswith(hint)
+    assert ("may have run" in error.hint) is ("may" in hint)
+    assert error.message.startswith("no result within 2500 ms; ")
+    assert (error.details or {})["elapsedMs"] == 2_500
+
+
+class RecordedLease:
+    """Records whether something may still run."""
+
+    def __init__(self) -> None:
+        self.has_ended = False
+
+    def sending(self, *_: object) -> None: ...
+
+    def noted(self, **_: str) -> None: ...
+
+    def ended(self) -> None:
+        self.has_ended = True
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "has_ended"),
+    [
+        (b"", 3, True),  # not installed
+        (b"clock 1.5\n", 4, True),  # the broadcast failed
+        (b"clock 1.5\nsent\n", 5, True),  # no process
+        (HEAD, 1, False),  # the log ended, and the plan may go on
+        (HEAD, None, False),
+        (HEAD + result(envelope()), None, True),
+    ],
+)
+def test_a_lease_is_told_when_nothing_runs_any_more(output: bytes, code: int | None, *, has_ended: bool) -> None:
+    lease = RecordedLease()
+    stream = packet(1, output) + (b"" if code is None else packet(3, bytes([code])))
+    with scripted(OKAY, OKAY, after=stream) as device, suppress(ClawError):
+        deliver(device, PACKAGE, execution(), lease=lease)  # type: ignore[arg-type]
+    assert lease.has_ended is has_ended

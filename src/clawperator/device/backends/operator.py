@@ -14,6 +14,7 @@ from clawperator._deadline import Deadline
 from clawperator.contract import (
     ACTIONS,
     Action,
+    NodeSelector,
     Plan,
     ResultEnvelope,
     StepResult,
@@ -28,8 +29,9 @@ from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
 from clawperator.device.adb.client import Device
 from clawperator.device.backends import RunWatch
 from clawperator.device.backends.host_actions import run_host_action
-from clawperator.device.backends.operator_link import Delivered, deliver
+from clawperator.device.backends.operator_link import Delivered, deliver, operator_not_installed
 from clawperator.device.backends.operator_log import plausible_text, verified_text
+from clawperator.device.operators import OperatorChoice, enabled_operator
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
@@ -49,28 +51,30 @@ _CAPTURE_SECONDS = 1.0
 
 
 class OperatorBackend:
-    """Runs plans with the Operator ``package`` on one device."""
+    """Runs plans with an Operator on one device: the named one, or the one that is enabled on the device."""
 
-    def __init__(self, device: Device, package: str, watch: RunWatch | None = None) -> None:
+    name = "operator"
+
+    def __init__(self, device: Device, operator: str | None = None, watch: RunWatch | None = None) -> None:
         self._device = device
-        self._package = package
+        self.operator = OperatorChoice(operator)
         self._watch = watch or RunWatch()
 
     def run(self, plan: Plan) -> ResultEnvelope:
-        return _OperatorRun(self._device, self._package, plan, self._watch).run()
+        return OperatorRun(self._device, self.operator, plan, self._watch).run()
 
 
-class _OperatorRun:
-    """One plan while it runs."""
+class OperatorRun:
+    """One plan while it runs. ``steps`` are those that have ended."""
 
-    def __init__(self, device: Device, package: str, plan: Plan, watch: RunWatch) -> None:
+    def __init__(self, device: Device, operator: OperatorChoice, plan: Plan, watch: RunWatch) -> None:
         self._device = device
-        self._package = package
+        self._operator = operator
         self._document = plan.document
         self._actions = plan.execution.actions
         self._watch = watch
         self._deadline = Deadline(plan.document["timeoutMs"] / 1000)
-        self._steps: list[StepResult] = []
+        self.steps: list[StepResult] = []
         self._deliveries = 0
         self._driver: OperatorDriver | None = None
         self._marker = "goes-on"
@@ -83,7 +87,7 @@ class _OperatorRun:
         at = 0
         last: ResultEnvelope | None = None
         while at < len(actions):
-            self._watch.check_stop(after_effect=may_have_changed(self._steps))
+            self._watch.check_stop(after_effect=may_have_changed(self.steps))
             if on_host[at]:
                 if not self._run_on_host(at):
                     break
@@ -99,10 +103,10 @@ class _OperatorRun:
         error = last.error if last is not None else None
         code = last.errorCode if last is not None else UNSET
         status = last.status if last is not None else "success"
-        if any(not step.success for step in self._steps):
+        if any(not step.success for step in self.steps):
             status = "failed"
         return ResultEnvelope(
-            self._document["commandId"], self._document["taskId"], status, self._steps, error, code
+            self._document["commandId"], self._document["taskId"], status, self.steps, error, code
         )
 
     def _end_of_part(self, at: int, on_host: list[bool]) -> int:
@@ -116,12 +120,12 @@ class _OperatorRun:
 
     def _meets_expectation(self, action: Action) -> bool:
         """Check what an action expects after its step. Returns whether the next action may run."""
-        step = self._steps[-1] if self._steps else None
+        step = self.steps[-1] if self.steps else None
         if not _expects(action) or step is None or step.id != action.id or not step.success:
             return True
         checked, may_continue = self._host_engine().run_expectation(action, step, self._deadline)
         self._raise_link_error(checked)
-        self._steps[-1] = checked
+        self.steps[-1] = checked
         return may_continue
 
     def _name_near_matches(self) -> None:
@@ -129,11 +133,11 @@ class _OperatorRun:
 
         A search may have taken all the time of the plan; the time in which its result may arrive counts too.
         """
-        if not self._steps or self._steps[-1].success:
+        if not self.steps or self.steps[-1].success:
             return
         from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
 
-        last = self._steps[-1]
+        last = self.steps[-1]
         action = next((action for action in self._actions if action.id == last.id), None)
         has_time = Deadline(None).within(_CAPTURE_SECONDS) == _CAPTURE_SECONDS
         if action is None or not is_failed_search(last) or not has_time:
@@ -143,7 +147,7 @@ class _OperatorRun:
         try:
             (snapshot,) = self._deliver_alone([{"id": "near", "type": "snapshot_ui", "params": {"retry": {}}}])
             screen = parse_hierarchy(snapshot.data["text"])
-            self._steps[-1] = with_near_matches(last, action, screen, self._device.serial)
+            self.steps[-1] = with_near_matches(last, action, screen, self._device.serial)
         except (ClawError, KeyError, ValueError):
             return  # the failure is reported as it is
 
@@ -151,15 +155,28 @@ class _OperatorRun:
         """Run an action on the host, in its place. Returns whether the next action may run."""
         action = self._actions[at]
         if ACTIONS[action.type].without_screen:
-            self._steps.append(
+            if _expects(action):
+                self.require_operator()
+            self.steps.append(
                 run_host_action(self._device, self._document["actions"][at], self._document["commandId"])
             )
             return self._meets_expectation(action)
+        if not _looks_first(action):
+            self.require_operator()
         previous = self._actions[at - 1].type if at else None
         step, may_continue = self._host_engine().run_action(action, self._deadline, previous)
         self._raise_link_error(step)
-        self._steps.append(step)
+        self.steps.append(step)
         return may_continue
+
+    def require_operator(self) -> None:
+        """Before an action that touches the device by adb: the choice of an Operator must be certain."""
+        choice = self._operator
+        if choice.package is None and choice.may_be_absent:
+            choice.package = enabled_operator(self._device)
+            if choice.package is None:
+                choice.is_absent = True
+                raise self._with_steps(operator_not_installed(choice.name, self._device, variants=False))
 
     def _host_engine(self) -> "Engine":
         from clawperator.device.backends.operator_driver import OperatorDriver, host_engine
@@ -179,7 +196,7 @@ class _OperatorRun:
     def _deliver_alone(self, actions: list[dict[str, Any]]) -> list[StepResult]:
         """Deliver actions that the host runs for one of its own. The envelope's error becomes an exception."""
         document = self._part(actions)
-        delivered = deliver(self._device, self._package, document, lease=self._watch.lease)
+        delivered = deliver(self._device, self._operator, document, lease=self._watch.lease)
         envelope = delivered.envelope
         if envelope.status == "failed" and not envelope.stepResults:
             code = envelope.errorCode if isinstance(envelope.errorCode, str) else "UNKNOWN"
@@ -207,19 +224,19 @@ class _OperatorRun:
         else:
             document = {**self._document, "actions": [operator_action(action) for action in actions]}
         try:
-            delivered = deliver(self._device, self._package, document, lease=self._watch.lease)
+            delivered = deliver(self._device, self._operator, document, lease=self._watch.lease)
         except ClawError as e:
             raise self._with_steps(e) from e.__cause__
         steps = attach_hierarchies(delivered)
-        self._steps += [step for step in steps if not more or step.id != self._marker]
+        self.steps += [step for step in steps if not more or step.id != self._marker]
         return delivered.envelope, not more or any(step.id == self._marker and step.success for step in steps)
 
     def _with_steps(self, error: ClawError) -> ClawError:
         """The error with the steps before it, which have had their effect."""
-        if not self._steps:
+        if not self.steps:
             return error
-        changed = error.after_effect or may_have_changed(self._steps)
-        return error.with_(extra={**error.extra, "stepResults": self._steps}, after_effect=changed)
+        changed = error.after_effect or may_have_changed(self.steps)
+        return error.with_(extra={**error.extra, "stepResults": self.steps}, after_effect=changed)
 
     def _warn_of_unsettled_snapshots(self, actions: list[dict[str, Any]]) -> None:
         """A snapshot right after a click may show the screen before the click, unless it waited."""
@@ -228,14 +245,22 @@ class _OperatorRun:
             for before, action in pairwise(actions)
             if not action.get("params", {}).get("settle")
         }
-        for i, step in enumerate(self._steps):
+        for i, step in enumerate(self.steps):
             unsettled = unsettles(previous.get(step.id))
             if is_snapshot(step.actionType) and step.success and unsettled and "warn" not in step.data:
-                self._steps[i] = replace(step, data={**step.data, "warn": _UNSETTLED})
+                self.steps[i] = replace(step, data={**step.data, "warn": _UNSETTLED})
 
 
 def _expects(action: Action) -> bool:
     return getattr(action.params, "expect", UNSET) is not UNSET
+
+
+def _looks_first(action: Action) -> bool:
+    """Whether an action begins with a capture of the screen."""
+    if ACTIONS[action.type].read_only:
+        return True
+    values = (getattr(action.params, name) for name in action.params.__struct_fields__)
+    return any(isinstance(value, NodeSelector) for value in values)
 
 
 def attach_hierarchies(delivered: Delivered) -> list[StepResult]:

@@ -1,7 +1,8 @@
 """Operator transport: send an execution by broadcast, read its result from logcat.
 
-One adb connection runs one script: record the device time, broadcast, then follow logcat from that time, filtered
-to the Operator's process. Starting to read late loses nothing, so there is no race and no need to clear the log.
+One adb connection runs one script: find the Operator, record the device time, broadcast, then follow logcat from
+that time, filtered to the Operator's process. Starting to read late loses nothing, so there is no race and no need
+to clear the log. Nothing is sent to a device without the Operator.
 """
 
 import re
@@ -16,7 +17,7 @@ from clawperator._text import one_line, printable
 from clawperator._typed import convert
 from clawperator.contract import ResultEnvelope, StepResult, changes_device, step_mismatch
 from clawperator.contract.limits import HOST_GRACE_MS
-from clawperator.contract.wire import ACTION, OPERATOR_PACKAGES, PAYLOAD
+from clawperator.contract.wire import ACTION, OPERATOR_PACKAGE, OPERATOR_PACKAGES, PAYLOAD
 from clawperator.device.adb.client import Device, ShellStream, simulated_address
 from clawperator.device.adb.quoting import command_line, quote
 from clawperator.device.backends.operator_log import (
@@ -27,18 +28,23 @@ from clawperator.device.backends.operator_log import (
     read_record,
 )
 from clawperator.device.lease import Lease
+from clawperator.device.operators import OperatorChoice, choosing_script
 from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError, RefusedError
 
 GRACE_SECONDS = HOST_GRACE_MS / 1000
 _MAX_EVENTS = 30
-# Lines of the script: the device's clock before the broadcast, the Operator's process after it.
+# Lines of the script: the enabled Operator and the device's clock before the broadcast, its process after it.
+_OPERATOR = re.compile(rb"operator ([A-Za-z0-9._]{1,255})")
 _CLOCK = re.compile(rb"clock ([0-9.]{1,32})")
 _PROCESS = re.compile(rb"process (\d{1,10})(?: |$)")
 # Exit codes of the script.
 _NOT_INSTALLED = 3
 _BROADCAST_FAILED = 4
 _NOT_RUNNING = 5
+_NOT_ENABLED = 6
+# Exit codes before the broadcast.
+_NOTHING_SENT = (_NOT_INSTALLED, _NOT_ENABLED)
 
 
 class Delivered(Struct, frozen=True):
@@ -72,20 +78,27 @@ class _WireEnvelope(Struct, frozen=True):
     errorCode: str | None = None
 
 
-def deliver(device: Device, package: str, document: dict[str, Any], *, lease: Lease | None = None) -> Delivered:
+def deliver(
+    device: Device, operator: str | OperatorChoice, document: dict[str, Any], *, lease: Lease | None = None
+) -> Delivered:
     """Send an execution to the Operator and wait for its envelope: for its timeout and a grace.
 
+    A choice without a package gets the one that is enabled on the device. ``OPERATOR_NOT_INSTALLED`` when there is
+    none; nothing was sent then.
     The lease records what the device runs, for the case that this process does not see the end of it.
     """
-    return _Delivery(device, package, document, lease).run()
+    choice = OperatorChoice(operator) if isinstance(operator, str) else operator
+    return _Delivery(device, choice, document, lease).run()
 
 
 class _Delivery:
     """A running delivery. Tracks its phase so that errors can report how far it got."""
 
-    def __init__(self, device: Device, package: str, document: dict[str, Any], lease: Lease | None) -> None:
+    def __init__(
+        self, device: Device, operator: OperatorChoice, document: dict[str, Any], lease: Lease | None
+    ) -> None:
         self._device = device
-        self._package = package
+        self._operator = operator
         self._document = document
         self._lease = lease
         self._deadline = Deadline(document["timeoutMs"] / 1000 + GRACE_SECONDS)
@@ -100,7 +113,7 @@ class _Delivery:
         if self._lease is not None:
             seconds = self._document["timeoutMs"] / 1000
             endpoint = simulated_address(self._device)
-            self._lease.sending(self._document["commandId"], seconds, self._package, endpoint)
+            self._lease.sending(self._document["commandId"], seconds, self._operator.name, endpoint)
         try:
             return self._run()
         except ClawError:
@@ -130,27 +143,39 @@ class _Delivery:
             if self._lease is not None:
                 self._lease.ended()
             return delivered
-        self._is_over = stream.code in (_NOT_INSTALLED, _BROADCAST_FAILED, _NOT_RUNNING)
+        if stream.code in _NOTHING_SENT and self._phase == "starting":
+            self._dispatched = "not_sent"
+        self._is_over = stream.code in (*_NOTHING_SENT, _BROADCAST_FAILED, _NOT_RUNNING)
         raise self._script_error(stream.code)
 
     def _starting(self) -> None:
         # From here on the device may have the script, and may run it late.
         self._phase, self._dispatched = "starting", "unknown"
-        trace(f"connected to {self._device.serial}: broadcast to {self._package}")
+        trace(f"connected to {self._device.serial}: broadcast to {self._operator.package or 'its Operator'}")
 
     def _script(self) -> str:
         payload = msgspec.json.encode(self._document).decode()
-        broadcast = command_line(
-            "am", "broadcast", "-a", ACTION, "-p", self._package, "--es", PAYLOAD, payload, "--receiver-foreground"
-        )
-        name = quote(self._package)
+        extras = command_line("--es", PAYLOAD, payload, "--receiver-foreground")
+        send = f'{command_line("am", "broadcast", "-a", ACTION)} -p "$O" {extras}'
         return (
-            f"T=$(date +%s.%N); echo clock $T; {broadcast} 1>&2 || exit {_BROADCAST_FAILED}; echo sent; "
-            f"for i in 1 2 3 4; do P=$(pidof {name}) && break; "
-            f"pm path {name} >/dev/null || exit {_NOT_INSTALLED}; sleep 0.3; done; "
+            f"{self._finding_script()}; "
+            # Old versions of date print the format of the nanoseconds. logcat reads no time without a fraction.
+            'T=$(date +%s.%N); case "$T" in *[!0-9.]*|*.) T=$(date +%s).000;; esac; echo clock $T; '
+            f"{send} 1>&2 || exit {_BROADCAST_FAILED}; echo sent; "
+            '[ -n "$P" ] || for i in 1 2 3 4; do P=$(pidof "$O") && break; sleep 0.3; done; '
             f'[ -n "$P" ] || exit {_NOT_RUNNING}; '
             f'echo process $P; exec logcat -b main -v threadtime -T "$T" --pid="${{P%% *}}"'
         )
+
+    def _finding_script(self) -> str:
+        """Set ``O`` to the Operator and ``P`` to its processes, if it has one. Exit when it is not installed."""
+        package = self._operator.package
+        find = f'P=$(pidof "$O") || pm path "$O" >/dev/null || exit {_NOT_INSTALLED}'
+        if package is not None:
+            return f"O={quote(package)}; {find}"
+        if self._operator.may_be_absent:
+            return f'{choosing_script(f"exit {_NOT_ENABLED}")}; echo operator $O; P=$(pidof "$O")'
+        return f"{choosing_script(f'O={quote(OPERATOR_PACKAGE)}')}; echo operator $O; {find}"
 
     def _follow(self, stream: ShellStream) -> Delivered | None:
         reader = OperatorLogReader()
@@ -180,7 +205,11 @@ class _Delivery:
 
     def _read_progress(self, line: bytes) -> None:
         """Lines of the script itself, which precede those of the log."""
-        if line.startswith(b"clock "):
+        if found := _OPERATOR.fullmatch(line):
+            self._operator.package = found[1].decode()
+            self._note(operator=self._operator.package)
+            trace(f"Operator {self._operator.package} on {self._device.serial}")
+        elif line.startswith(b"clock "):
             self._phase = "dispatching"
             if found := _CLOCK.fullmatch(line):
                 self._note(device_time=found[1].decode())
@@ -229,7 +258,7 @@ class _Delivery:
             "broadcastDispatchStatus": self._dispatched,
             "lastCorrelatedEvents": self._events,
             "deviceId": self._device.serial,
-            "operatorPackage": self._package,
+            "operatorPackage": self._operator.name,
         }
 
     def _timeout_error(self) -> ClawError:
@@ -274,22 +303,27 @@ class _Delivery:
     def _script_error(self, code: int | None) -> ClawError:
         """The error of a script that ended without following the log."""
         stderr = one_line(self._stderr.decode("utf-8", "replace"), 300)
+        package = self._operator.name
+        if code == _NOT_ENABLED and self._operator.may_be_absent:
+            self._operator.is_absent = True
+            return operator_not_installed(package, self._device, extra=self._diagnostics(), variants=False)
         if code == _NOT_INSTALLED or "does not exist" in stderr:
-            return operator_not_installed(self._package, self._device, extra=self._diagnostics())
+            return operator_not_installed(package, self._device, extra=self._diagnostics())
         if code == _NOT_RUNNING:
             return self._error(
                 "OPERATOR_NOT_RUNNING",
-                f"Operator {self._package} is installed on {self._device.serial} but not running",
+                f"Operator {package} is installed on {self._device.serial} but not running",
                 f"Open the Operator app on the device, then run 'clawperator doctor --fix "
                 f"{device_flag(self._device.serial)}'.",
             )
         if code == _BROADCAST_FAILED:
             return self._error(
                 "BROADCAST_FAILED",
-                f"the broadcast to {self._package} failed: {stderr}",
+                f"the broadcast to {package} failed: {stderr}",
                 f"Run 'clawperator doctor {device_flag(self._device.serial)}' to check the device.",
             )
-        return self._connection_error(f"logcat exited with code {code}")
+        reason = f": {stderr}" if stderr else ""
+        return self._connection_error(f"logcat exited with code {code}{reason}")
 
     def _error(self, code: str, message: str, hint: str, **details: str) -> ClawError:
         return ClawError(
@@ -304,25 +338,36 @@ class _Delivery:
         )
 
 
-def operator_not_installed(package: str, device: Device, *, extra: dict[str, Any] | None = None) -> ClawError:
-    """The error of a missing Operator, with the advice of ``doctor``: another variant that is installed."""
+def operator_not_installed(
+    package: str, device: Device, *, extra: dict[str, Any] | None = None, variants: bool = True
+) -> ClawError:
+    """The error of a missing Operator, with the advice of ``doctor``.
+
+    With ``variants`` the device is asked for another variant that is installed.
+    """
     from clawperator.device.setup.version_check import install_command, require_operator
 
     command = install_command(device.serial)
     message = f"Operator {package} is not installed on {device.serial}"
     hint = f"Install it with '{command}', or add '--backend adb'."
-    details = {"checkId": "readiness.apk.presence", "installCommand": command}
+    more: dict[str, Any] = {}
     try:
-        if package in OPERATOR_PACKAGES:
+        if variants and package in OPERATOR_PACKAGES:
             require_operator(device, package)
     except ClawError as e:
         if e.code == "OPERATOR_VARIANT_MISMATCH":
-            message, hint, details = e.message, e.hint, {**details, **(e.details or {})}
+            message, hint, more = e.message, e.hint, dict(e.details or {})
+    extra = extra or {
+        "broadcastDispatchStatus": "not_sent",
+        "deviceId": device.serial,
+        "operatorPackage": package,
+    }
+    details = {"checkId": "readiness.apk.presence", "summary": message, "detail": hint, "installCommand": command}
     return ClawError(
         "OPERATOR_NOT_INSTALLED",
         message,
         hint=hint,
-        details=details,
+        details={**details, **more},
         extra=extra,
         operation="execute",
         target=device.serial,

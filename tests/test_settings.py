@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator._settings import VARIABLES, Setting, default_output, setting
-from clawperator.device import default_backend, default_timeout_ms, operator_package
+from clawperator.device import default_backend, default_timeout_ms, named_operator
 from clawperator.errors import ClawError
 
 FILE_VALUES: dict[str, tuple[str, object]] = {
@@ -36,7 +36,7 @@ def write(home: Path, text: str) -> Path:
 def test_nothing_is_set_by_default() -> None:
     assert [setting(name) for name in VARIABLES] == [None] * len(VARIABLES)
     assert (default_backend(), default_timeout_ms(), default_output()) == ("auto", None, "json")
-    assert operator_package(None) == "com.clawperator.operator"
+    assert named_operator(None) is None
 
 
 @pytest.mark.parametrize("name", VARIABLES)
@@ -109,7 +109,7 @@ def invalid_value() -> ClawError:
 
 
 def read_all() -> tuple[object, ...]:
-    return default_backend(), default_timeout_ms(), default_output(), operator_package(None)
+    return default_backend(), default_timeout_ms(), default_output(), named_operator(None)
 
 
 def test_a_changed_file_is_read_again(home: Path) -> None:

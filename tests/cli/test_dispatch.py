@@ -239,7 +239,7 @@ def test_an_execution_with_a_failed_step_or_status_exits_1(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     envelope = ResultEnvelope("c", "t", status, [StepResult("a1", "click", success, {})], None)
-    result = ExecutionResult(envelope, "emulator-5554")
+    result = ExecutionResult(envelope, "emulator-5554", "operator")
     monkeypatch.setattr(execution, "_run", lambda _plan, _call: result)
     ran = clawperator("click", "--text", "A")
     assert (ran.code, ran.json["envelope"]["status"]) == (code, status)

@@ -13,14 +13,20 @@ from tests.support.fast_clock import SkippingClock
 
 @contextmanager
 def running_phone_server(
-    serial: str = "claw-1", seed: int = 0, apps: tuple[str, ...] = (), clock: type[SystemClock] = SkippingClock
+    serial: str = "claw-1",
+    seed: int = 0,
+    apps: tuple[str, ...] = (),
+    clock: type[SystemClock] = SkippingClock,
+    operator: str | None = None,
 ) -> Iterator[PhoneServer]:
     """Its ports are open and its folder is in ``CLAWPERATOR_HOME`` until the ``with`` block ends."""
     folder = PhoneFolder(serial)
     folder.make()
     with patch.object(server, "SystemClock", clock), folder.lock() as ours:
         assert ours
-        phone_server = PhoneServer(PhoneServerConfig(serial=serial, seed=seed, folder=folder.files, apps=apps))
+        phone_server = PhoneServer(
+            PhoneServerConfig(serial=serial, seed=seed, folder=folder.files, apps=apps, operator_package=operator)
+        )
         phone_server.open()
         try:
             folder.write(

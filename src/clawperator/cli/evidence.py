@@ -87,10 +87,10 @@ class EvidenceRecorder:
             self.warning = f"the evidence in {self._bundle.path} is incomplete: {why(e)}"
 
     def _find(self) -> "CaptureSource":
-        from clawperator.device import CaptureSource, operator_package, resolve_device
+        from clawperator.device import CaptureSource, named_operator, resolve_device
 
         device = resolve_device(self._about.device)
-        package = operator_package(self._about.operator_package)
+        package = named_operator(self._about.operator_package)
         return CaptureSource(device, package, self._about.backend, self._secret_texts(device))
 
     def _secret_texts(self, device: "Device") -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from clawperator.commands import BackendName
 from clawperator.connection.android_phone import AndroidPhone
 from clawperator.connection.calls import milliseconds
 from clawperator.contract import ResultEnvelope, validate
-from clawperator.device import Backend, Device, ShellAnswer, run_plan
-from clawperator.device import operator_package as chosen_operator
+from clawperator.device import Backend, Device, ShellAnswer, named_operator, run_plan
 
 if TYPE_CHECKING:
     from clawperator.device import References
@@ -30,7 +29,7 @@ class ConnectedPhone(AndroidPhone):
         timeout_ms: int | float | None = None,
     ) -> None:
         self.device = device
-        self._package = chosen_operator(operator_package)
+        self._package = named_operator(operator_package)
         self._backend: BackendName | Backend = backend
         self._allow_schemes = tuple(allow_schemes)
         self._timeout_ms = timeout_ms
@@ -48,12 +47,13 @@ class ConnectedPhone(AndroidPhone):
         timeout: float | None = None,
     ) -> str:
         """Pull a recording from the device, by default the last one. Returns the path of the file."""
-        from clawperator.device import PULL_SECONDS, pull_recording
+        from clawperator.device import PULL_SECONDS, find_operator, pull_recording
         from clawperator.policy import check_call
 
         check_call("recording_pull", "act", session_id or "")
         limit = milliseconds(PULL_SECONDS if timeout is None else timeout, _LONGEST_SHELL_MS)
-        pulled = pull_recording(self.device, self._package, session_id, os.fspath(folder), seconds=limit / 1000)
+        package = find_operator(self.device, self._package)
+        pulled = pull_recording(self.device, package, session_id, os.fspath(folder), seconds=limit / 1000)
         return pulled.localPath
 
     def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:

@@ -117,9 +117,15 @@ def step_mismatch(steps: Sequence[StepResult], actions: Sequence[tuple[str, str]
 
 
 class ExecutionResult(Struct, frozen=True):
-    """The document that a command prints after an execution on a device."""
+    """The document that a command prints after an execution on a device.
+
+    ``backend`` is the one that ran it: operator or adb. ``operatorPackage`` is there when the device chose an
+    Operator other than the released one.
+    """
 
     envelope: ResultEnvelope
     deviceId: str
+    backend: str
+    operatorPackage: str | UnsetType = UNSET
     terminalSource: Literal["clawperator_result"] = "clawperator_result"
     isCanonicalTerminal: bool = True

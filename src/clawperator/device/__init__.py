@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from clawperator.device.screen_watch import ScreenReport, ScreenWatch
     from clawperator.device.secrets import SecretReader, is_declared
     from clawperator.device.serials import MAX_SERIAL_BYTES, device_flag
-    from clawperator.device.settings import default_backend, default_timeout_ms, operator_package
+    from clawperator.device.settings import default_backend, default_timeout_ms, named_operator
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
     from clawperator.device.setup.doctor import Report, report_text, run_doctor
     from clawperator.device.setup.install import Granted, OperatorSetup, grant_permissions, set_up_operator
@@ -56,7 +56,7 @@ else:
             "screen_watch": "ScreenReport ScreenWatch",
             "secrets": "SecretReader is_declared",
             "operators": "enabled_operator find_operator",
-            "settings": "default_backend default_timeout_ms operator_package",
+            "settings": "default_backend default_timeout_ms named_operator",
             "serials": "MAX_SERIAL_BYTES device_flag",
             "setup.device_checks": "HANDSHAKE_MS",
             "setup.doctor": "Report report_text run_doctor",
@@ -118,7 +118,7 @@ __all__ = [
     "local_recording_path",
     "log_event",
     "log_file",
-    "operator_package",
+    "named_operator",
     "probe_compatibility",
     "pull_recording",
     "read_schemes",

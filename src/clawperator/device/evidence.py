@@ -88,7 +88,7 @@ class CaptureSource(Struct, frozen=True):
     """The device to look at. ``secrets`` are texts that no tree may contain."""
 
     device: Device
-    package: str
+    package: str | None
     backend: BackendName
     secrets: tuple[str, ...] = ()
 

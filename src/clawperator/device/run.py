@@ -28,12 +28,13 @@ from clawperator.contract import (
     step_mismatch,
 )
 from clawperator.contract.limits import HOST_GRACE_MS, MIN_EXECUTION_TIMEOUT_MS
-from clawperator.contract.wire import snapshot_id
+from clawperator.contract.wire import OPERATOR_PACKAGE, snapshot_id
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends import Backend, RunWatch, choose_backend
 from clawperator.device.host_log import Level, log_event
 from clawperator.device.lease import Holder, lease
+from clawperator.device.operators import OperatorChoice
 from clawperator.device.serials import device_flag
 from clawperator.errors import CODES, ClawError, default_hint
 
@@ -60,7 +61,7 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     plan: Plan,
     device: Device,
     *,
-    package: str,
+    package: str | None,
     backend: BackendName | Backend = "auto",
     timeout_ms: float | None = None,
     stop: Callable[[], bool] | None = None,
@@ -76,7 +77,8 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     backend can. ``still_running`` lists what the device has not finished.
     Every action is checked before the first one runs: ``PERMISSION_DENIED`` when the policy in force denies one.
     ``allow_schemes`` are the URI schemes that it may open besides http and https; nothing is sent when one of its
-    URIs may not be opened.
+    URIs may not be opened, or when the device has no user that it names.
+    Without a ``package``, ``auto`` is the Operator that is enabled on the device, or plain adb when none is.
     """
     if POLICY_VARIABLE in os.environ or "clawperator.policy.enforcement" in sys.modules:
         # Without that module no policy is in force, and importing it would cost every command.
@@ -102,13 +104,14 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
         ):
             waited = time.monotonic() - started
             timed = _with_time_left(plan, waited)
-            name = backend if isinstance(backend, str) else type(backend).__name__
+            name = backend if isinstance(backend, str) else _backend_name(backend)
             trace(f"lease of {device.serial} after {waited * 1000:.0f} ms; backend {name}")
             trace(f"run {ids['commandId']}: {action}, timeout {timed.execution.timeoutMs:g} ms")
             secrets = _secrets(plan, device)
             watch = RunWatch(stop, held, _references(plan, device), _target_check(plan), secrets)
+            chosen = choose_backend(backend, device, package, watch)
             try:
-                envelope = choose_backend(backend, device, package, watch).run(timed)
+                envelope = chosen.run(timed)
             except ClawError as e:
                 raise e if secrets is None else secrets.mask_error(e) from e.__cause__
         if secrets is not None:
@@ -120,21 +123,37 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     except KeyboardInterrupt:
         log_event("execution.interrupted", level="warn", durationMs=_elapsed_ms(started), **ids)
         raise
-    envelope = reconcile(
-        add_views(asked, envelope, partial(_references_of, device.serial)), device.serial, package
-    )
+    ran_by, operator = _backend_name(chosen), _operator_of(chosen)
+    viewed = add_views(asked, envelope, partial(_references_of, device.serial))
+    envelope = reconcile(viewed, device.serial, package or operator or OPERATOR_PACKAGE)
     for step in envelope.stepResults:
         trace(f"step {step.id} ({step.actionType}): {'success' if step.success else step.data.get('error')}")
     if any(ACTIONS[action.type].family == "recording" for action in plan.execution.actions):
         from clawperator.device.secrets import note_recordings
 
         note_recordings(device.serial, envelope.stepResults)
+    _log_end(envelope, _elapsed_ms(started), ran_by, ids)
+    if package is not None or operator in (None, OPERATOR_PACKAGE):
+        return ExecutionResult(envelope, device.serial, ran_by)
+    return ExecutionResult(envelope, device.serial, ran_by, operator or UNSET)
+
+
+def _log_end(envelope: ResultEnvelope, elapsed: int, backend: str, ids: dict[str, str]) -> None:
     level: Level = "info" if envelope.status == "success" else "warn"
     code = envelope.errorCode or None
-    elapsed = _elapsed_ms(started)
-    trace(f"{envelope.status} after {elapsed} ms")
+    trace(f"{envelope.status} after {elapsed} ms by {backend}")
     log_event("execution.finished", level=level, status=envelope.status, code=code, durationMs=elapsed, **ids)
-    return ExecutionResult(envelope, device.serial)
+
+
+def _backend_name(backend: Backend) -> str:
+    name: str = getattr(backend, "name", type(backend).__name__)
+    return name
+
+
+def _operator_of(backend: Backend) -> str | None:
+    """The Operator that ran the plan, if one did."""
+    choice = getattr(backend, "operator", None)
+    return choice.package if isinstance(choice, OperatorChoice) else None
 
 
 def _require_users(plan: Plan, device: Device) -> None:

@@ -28,7 +28,7 @@ class ScreenReport(Struct, frozen=True):
 class ScreenWatch:
     """Looks at the screen of one device. It holds the device's lease only while it looks."""
 
-    def __init__(self, device: Device, *, package: str, backend: BackendName) -> None:
+    def __init__(self, device: Device, *, package: str | None, backend: BackendName) -> None:
         self._device = device
         self._package = package
         self._backend: BackendName = backend

@@ -33,11 +33,11 @@ def default_timeout_ms() -> int | float | None:
     return number
 
 
-def operator_package(given: str | None) -> str:
-    """The Operator to use: the given one, the user's, or the released one."""
+def named_operator(given: str | None) -> str | None:
+    """The Operator that the caller or the user's settings name; None when neither does."""
     found = None if given else setting("operator_package")
-    package = given or (str(found.value) if found else OPERATOR_PACKAGE)
-    if PACKAGE_NAME.fullmatch(package):
+    package = given or (str(found.value) if found else None)
+    if package is None or PACKAGE_NAME.fullmatch(package):
         return package
     if found is not None:
         raise found.invalid("must be a package name")

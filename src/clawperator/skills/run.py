@@ -17,9 +17,10 @@ from clawperator._text import is_encodable
 from clawperator.contract import FRAME_MARKER
 from clawperator.device import (
     SCHEMES_VARIABLE,
+    enabled_operator,
     known_device,
     log_event,
-    operator_package,
+    named_operator,
     read_schemes,
     require_awake,
 )
@@ -233,13 +234,15 @@ def _environment(
 ) -> dict[str, str]:
     variables = {
         "CLAWPERATOR_BIN": os.environ.get("CLAWPERATOR_BIN") or f"{shlex.quote(sys.executable)} -P -m clawperator",
-        "CLAWPERATOR_OPERATOR_PACKAGE": operator_package(request.operator_package),
         # A script reads documents, whatever the user likes to see.
         "CLAWPERATOR_OUTPUT": "json",
         "CLAWPERATOR_SKILL_ID": entry.id,
         "CLAWPERATOR_SKILL_PROGRAM": registry.file(entry.skillFile),
         "CLAWPERATOR_SKILL_INPUTS": msgspec.json.encode(list(request.args) if inputs is None else inputs).decode(),
     }
+    operator = _operator(request)
+    if operator is not None:
+        variables["CLAWPERATOR_OPERATOR_PACKAGE"] = operator
     if request.device:
         variables["CLAWPERATOR_DEVICE_ID"] = request.device
     if request.allow_schemes:
@@ -248,6 +251,21 @@ def _environment(
         variables[SCHEMES_VARIABLE] = ",".join(sorted(allowed))
     inherited = child_environment(f"skill {entry.id}", variables, pass_env=request.pass_env)
     return {**inherited, **policy_environment()}
+
+
+def _operator(request: SkillRunRequest) -> str | None:
+    """The named Operator, or the one that is enabled on the skill's device.
+
+    None when there is none: commands of the skill then use plain adb.
+    """
+    named = named_operator(request.operator_package)
+    if named is not None:
+        return named
+    try:
+        device = known_device(request.device)
+        return None if device is None else enabled_operator(device)
+    except ClawError:
+        return None  # the skill's own commands report the error
 
 
 def _seconds(request: SkillRunRequest, agent: SkillAgent | None) -> float:

@@ -440,7 +440,7 @@ def test_text_that_may_be_a_password_is_masked(
 ) -> None:
     ok = bool(steps) and all(step.success for step in steps)
     envelope = ResultEnvelope("c", "c", "success" if ok else "failed", steps, None if ok else f"failed: {SECRET}")
-    monkeypatch.setattr(plans, "run_plan", lambda *_, **__: ExecutionResult(envelope, route.serial))
+    monkeypatch.setattr(plans, "run_plan", lambda *_, **__: ExecutionResult(envelope, route.serial, "operator"))
     actions = [{"type": "enter_text", "params": {"matcher": {"role": "textfield"}, "text": SECRET}}]
     result = use("run_execution", {"actions": actions})
     assert result.secrets == ((SECRET,) if secret else ())

@@ -119,10 +119,11 @@ def test_setup_alone_names_the_command_that_is_meant(word: str) -> None:
 
 def test_grant_device_permissions(route: Route) -> None:
     take_away(route)
-    assert route.run("snapshot").json["envelope"]["errorCode"] == "SERVICE_UNAVAILABLE"
+    assert route.run("snapshot").json["backend"] == "adb"
+    assert route.run("snapshot", "--backend", "operator").json["envelope"]["errorCode"] == "SERVICE_UNAVAILABLE"
     ran = clawperator("grant-device-permissions")
     assert (ran.code, ran.json["ok"], ran.json["deviceId"]) == (0, True, "claw-1")
-    assert route.run("snapshot").json["envelope"]["status"] == "success"
+    assert route.run("snapshot").json["backend"] == "operator"
 
 
 def test_doctor_exits_by_what_is_critical_unless_it_only_checks(route: Route) -> None:

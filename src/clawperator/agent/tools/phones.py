@@ -104,10 +104,10 @@ def _list_packages(params: ListPackagesParams, context: ToolContext) -> ToolResu
 def _doctor(_: NoParams, context: ToolContext) -> ToolResult:
     """Handled whatever the checks find: that is in the result and in the message."""
     from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
-    from clawperator.device import HANDSHAKE_MS, operator_package, run_doctor
+    from clawperator.device import HANDSHAKE_MS, named_operator, run_doctor
 
     limit = max(context.deadline.within(HANDSHAKE_MS / 1000) * 1000, MIN_EXECUTION_TIMEOUT_MS)
-    report = run_doctor(context.device, operator_package(context.operator_package), timeout_ms=limit)
+    report = run_doctor(context.device, named_operator(context.operator_package), timeout_ms=limit)
     failed = next((check for check in report.checks if check.status == "fail"), None)
     if report.ok:
         message = f"ready: {_count(len(report.checks), 'check')} run"

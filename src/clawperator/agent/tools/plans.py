@@ -28,7 +28,7 @@ from clawperator.contract import (
     waiting_timeout,
 )
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
-from clawperator.device import Device, device_flag, is_declared, operator_package, resolve_device, run_plan
+from clawperator.device import Device, device_flag, is_declared, named_operator, resolve_device, run_plan
 from clawperator.errors import ClawError
 
 _SOURCE = "claw"
@@ -168,7 +168,7 @@ def _run(
     return run_plan(
         timed,
         device,
-        package=operator_package(context.operator_package),
+        package=named_operator(context.operator_package),
         backend=context.backend,
         stop=lambda: context.deadline.is_cancelled,
         allow_schemes=context.allow_schemes,

@@ -74,13 +74,20 @@ class ReplayParams(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _pull(params: PullParams, context: ToolContext) -> ToolResult:
-    from clawperator.device import PULL_SECONDS, check_session_id, operator_package, pull_recording, resolve_device
+    from clawperator.device import (
+        PULL_SECONDS,
+        check_session_id,
+        find_operator,
+        named_operator,
+        pull_recording,
+        resolve_device,
+    )
 
     session = None if params.sessionId is UNSET else check_session_id(params.sessionId)
     folder = confine(context.working_folder, params.folder, "recording_pull", "write")
     device = resolve_device(context.device)
     seconds = max(context.deadline.within(PULL_SECONDS), _MIN_SECONDS)
-    package = operator_package(context.operator_package)
+    package = find_operator(device, named_operator(context.operator_package))
     pulled = pull_recording(device, package, session, folder, seconds=seconds)
     return ToolResult(
         handled=True,

@@ -10,12 +10,12 @@ def print_settings(call: Call) -> CommandResult:
     from clawperator._config import read_config
     from clawperator._home import config_file
     from clawperator._settings import VARIABLES, default_output
-    from clawperator.device import default_backend, default_timeout_ms, operator_package
+    from clawperator.device import default_backend, default_timeout_ms, named_operator
 
     in_force = {
         "backend": default_backend(),
         "timeout_ms": default_timeout_ms(),
-        "operator_package": operator_package(call.options.operator_package),
+        "operator_package": named_operator(call.options.operator_package),
         "output": default_output(),
     }
     config = read_config()

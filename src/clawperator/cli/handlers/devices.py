@@ -30,12 +30,10 @@ def set_up(call: Call) -> CommandResult:
     apk = call.arguments.get("--apk")
     if not apk:
         return incomplete("operator setup needs --apk <file>", hint="Run 'clawperator operator setup --help'.")
-    from clawperator._settings import setting
-    from clawperator.device import operator_package, resolve_device, set_up_operator
+    from clawperator.device import named_operator, resolve_device, set_up_operator
 
     # Without a name, the package is read from the installed APK.
-    named = call.options.operator_package or setting("operator_package")
-    package = None if named is None else operator_package(call.options.operator_package)
+    package = named_operator(call.options.operator_package)
     return CommandResult(set_up_operator(resolve_device(call.options.device), apk, package, **seconds_given(call)))
 
 
@@ -47,10 +45,11 @@ def print_setup(_: Call) -> CommandResult:
 
 
 def grant(call: Call) -> CommandResult:
-    from clawperator.device import grant_permissions, operator_package, resolve_device
+    from clawperator.device import find_operator, grant_permissions, named_operator, resolve_device
 
-    package = operator_package(call.options.operator_package)
-    return CommandResult(grant_permissions(resolve_device(call.options.device), package))
+    device = resolve_device(call.options.device)
+    package = find_operator(device, named_operator(call.options.operator_package))
+    return CommandResult(grant_permissions(device, package))
 
 
 class _Seconds(TypedDict, total=False):

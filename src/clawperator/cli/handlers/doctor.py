@@ -6,12 +6,12 @@ from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_
 
 
 def check(call: Call) -> HandlerResult:
-    from clawperator.device import operator_package, report_text, run_doctor
+    from clawperator.device import named_operator, report_text, run_doctor
 
     given = call.arguments
     report = run_doctor(
         call.options.device,
-        operator_package(call.options.operator_package),
+        named_operator(call.options.operator_package),
         full=given.has("--full"),
         fix=given.has("--fix"),
         timeout_ms=_timeout(call),

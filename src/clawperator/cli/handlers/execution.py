@@ -102,10 +102,10 @@ def _run_with_evidence(plan: Plan, call: Call) -> CommandResult:
 
 
 def _run(plan: Plan, call: Call) -> "ExecutionResult":
-    from clawperator.device import operator_package, resolve_device, run_plan
+    from clawperator.device import named_operator, resolve_device, run_plan
 
     backend = chosen_backend(call.arguments)
-    package = operator_package(call.options.operator_package)
+    package = named_operator(call.options.operator_package)
     schemes = call.arguments.all("--allow-scheme")
     warn_of_config(call)
     return run_plan(

@@ -96,7 +96,14 @@ def compare(call: Call) -> CommandResult:
 
 
 def pull(call: Call) -> CommandResult:
-    from clawperator.device import PULL_SECONDS, check_session_id, operator_package, pull_recording, resolve_device
+    from clawperator.device import (
+        PULL_SECONDS,
+        check_session_id,
+        find_operator,
+        named_operator,
+        pull_recording,
+        resolve_device,
+    )
 
     session = call.arguments.get("--session-id")
     if session is not None:
@@ -105,11 +112,10 @@ def pull(call: Call) -> CommandResult:
     if timeout is not None and timeout <= 0:
         raise invalid("--timeout must be more than 0", "Write --timeout 60000.")
     seconds = PULL_SECONDS if timeout is None else timeout / 1000
-    package = operator_package(call.options.operator_package)
+    device = resolve_device(call.options.device)
+    package = find_operator(device, named_operator(call.options.operator_package))
     folder = call.arguments.get("--out") or _PULL_FOLDER
-    return CommandResult(
-        pull_recording(resolve_device(call.options.device), package, session, folder, seconds=seconds)
-    )
+    return CommandResult(pull_recording(device, package, session, folder, seconds=seconds))
 
 
 def _with_progress(call: Call, work: Callable[[Progress | None], T]) -> T:

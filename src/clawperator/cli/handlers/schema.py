@@ -41,8 +41,8 @@ def _tool_schemas(call: Call) -> dict[str, Any]:
 def print_version(call: Call) -> CommandResult:
     if not call.arguments.has("--check-compat"):
         return CommandResult({"cliVersion": __version__})
-    from clawperator.device import operator_package, probe_compatibility, resolve_device
+    from clawperator.device import find_operator, named_operator, probe_compatibility, resolve_device
 
-    package = operator_package(call.options.operator_package)
-    found = probe_compatibility(resolve_device(call.options.device), package)
+    device = resolve_device(call.options.device)
+    found = probe_compatibility(device, find_operator(device, named_operator(call.options.operator_package)))
     return CommandResult(found, 0 if found.compatible else 1)

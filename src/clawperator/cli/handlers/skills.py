@@ -166,16 +166,19 @@ def _banner(skill_id: str) -> str:
 
 def _operator_line(serial: str | None, named: str | None) -> str:
     """A line about the Operator on the device. Errors are part of the line, never raised."""
-    from clawperator.device import known_device, operator_package, probe_compatibility
+    from clawperator.contract.wire import OPERATOR_PACKAGE
+    from clawperator.device import find_operator, known_device, named_operator, probe_compatibility
     from clawperator.errors import ClawError
 
-    package = operator_package(named)
+    named = named_operator(named)
+    package = named or OPERATOR_PACKAGE
     try:
         device = known_device(serial)
     except ClawError as e:
         return f"Operator {package}: {e.message}"
     if device is None:
         return f"Operator {package}: the skill chooses its device"
+    package = find_operator(device, named)
     found = probe_compatibility(device, package)
     if found.error:
         return f"Operator {package} on {device.serial}: {found.error.message}"

@@ -33,7 +33,7 @@ def watch_screen(call: Call) -> StreamedResult:
 
     An error of the device is printed as the last document.
     """
-    from clawperator.device import ScreenWatch, operator_package, resolve_device
+    from clawperator.device import ScreenWatch, named_operator, resolve_device
 
     limits = [_number(call, "--for", least=1), call.options.timeout_ms]
     until = Deadline(min((limit / 1000 for limit in limits if limit is not None), default=None))
@@ -41,7 +41,7 @@ def watch_screen(call: Call) -> StreamedResult:
     interval = _number(call, "--interval", least=1) or _INTERVAL_MS
     backend = chosen_backend(call.arguments)
     warn_of_config(call)
-    package = operator_package(call.options.operator_package)
+    package = named_operator(call.options.operator_package)
     device = resolve_device(call.options.device)
     watch = ScreenWatch(device, package=package, backend=backend)
     printed = failures = 0

@@ -39,7 +39,7 @@ class RunWatch(Struct, frozen=True):
 
 
 class Backend(Protocol):
-    """Runs validated plans on one device.
+    """Runs validated plans on one device. Its ``name`` is in the result, by default that of its class.
 
     The envelope holds every step that ran. ``ClawError`` when the plan was not delivered or its result is unknown.
     """
@@ -48,15 +48,22 @@ class Backend(Protocol):
 
 
 def choose_backend(
-    backend: BackendName | Backend, device: "Device", package: str, watch: RunWatch | None = None
+    backend: BackendName | Backend, device: "Device", package: str | None, watch: RunWatch | None = None
 ) -> Backend:
-    """The backend of this name, or the given one. ``auto`` is the Operator."""
+    """The backend of this name, or the given one.
+
+    ``auto`` is the Operator ``package``; without a package, the enabled Operator or else plain adb.
+    """
     if not isinstance(backend, str):
         return backend
     if backend == "adb":
         from clawperator.device.backends.adb import AdbBackend
 
         return AdbBackend(device, watch)
+    if backend == "auto" and package is None:
+        from clawperator.device.backends.auto import AutoBackend
+
+        return AutoBackend(device, watch)
     from clawperator.device.backends.operator import OperatorBackend
 
     return OperatorBackend(device, package, watch)

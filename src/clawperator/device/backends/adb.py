@@ -17,6 +17,8 @@ _STOP_SECONDS = 0.05
 class AdbBackend:
     """Runs plans with commands that every device's shell has."""
 
+    name = "adb"
+
     def __init__(self, device: Device, watch: RunWatch | None = None) -> None:
         self._device = device
         self._watch = watch or RunWatch()

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._settings import setting
+from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device
 from clawperator.device.discovery import resolve_device, simulated_phones
 from clawperator.device.host_log import Level, log_event
+from clawperator.device.operators import find_operator
 from clawperator.device.serials import device_flag
 from clawperator.device.setup import device_checks, host_checks, vendor_checks
 from clawperator.device.setup.host_checks import Check
@@ -54,7 +56,7 @@ def is_critical(check: Check) -> bool:
 
 def run_doctor(
     serial: str | None,
-    package: str,
+    package: str | None,
     *,
     full: bool = False,
     fix: bool = False,
@@ -62,6 +64,7 @@ def run_doctor(
 ) -> Report:
     """Run the checks up to the first critical failure. With ``fix``, apply known fixes and run them again.
 
+    Without a ``package`` the checks are about the enabled Operator, or else about the released one.
     ``timeout_ms`` is the time limit for the Operator's response.
     """
     if serial is None and (chosen_by := setting("device")) is not None:
@@ -70,7 +73,7 @@ def run_doctor(
     found = examination.run()
     repairs: list[Repair] | UnsetType = UNSET
     if fix:
-        repairs = list(_repair(found, examination.device, package))
+        repairs = list(_repair(found, examination.device, examination.package))
         if repairs:
             examination = _Examination(serial, package, timeout_ms, full=full, tries=_ANSWER_TRIES)
             found = examination.run()
@@ -89,7 +92,7 @@ def run_doctor(
     return Report(
         ok=is_well,
         criticalOk=is_well,
-        operatorPackage=package,
+        operatorPackage=examination.package,
         checks=found,
         deviceId=chosen if chosen is not None else UNSET,
         repairs=repairs,
@@ -100,10 +103,13 @@ def run_doctor(
 class _Examination:
     """One run of the checks. Keeps the device it found."""
 
-    def __init__(self, serial: str | None, package: str, timeout_ms: float, *, full: bool, tries: int = 1) -> None:
+    def __init__(
+        self, serial: str | None, named: str | None, timeout_ms: float, *, full: bool, tries: int = 1
+    ) -> None:
         self.serial = serial
         self.device: Device | None = None
-        self._package = package
+        self._named = named
+        self.package = named or OPERATOR_PACKAGE
         self._timeout_ms = timeout_ms
         self._full = full
         self._tries = tries
@@ -140,11 +146,12 @@ class _Examination:
         except ClawError as e:  # it was disconnected meanwhile
             yield host_checks.failed_check(discovery.id, e)
             return
+        self.package = find_operator(self.device, self._named)
         if built:
             from clawperator.device.setup.gradle_checks import check_installation, check_launch
 
             yield check_installation(self.device, os.curdir)
-            yield check_launch(self.device, self._package)
+            yield check_launch(self.device, self.package)
         yield from self._phone_checks(self.device)
 
     def _phone_checks(self, device: Device) -> Iterator[Check]:
@@ -152,31 +159,31 @@ class _Examination:
         yield capability
         if facts is not None:
             yield vendor_checks.check_vendor(device, facts)
-        yield (presence := device_checks.check_presence(device, self._package))
+        yield (presence := device_checks.check_presence(device, self.package))
         compatible = False
         if presence.status == "pass":
-            yield (versions := device_checks.check_compatibility(device, self._package))
+            yield (versions := device_checks.check_compatibility(device, self.package))
             compatible = versions.status != "fail"
         yield from device_checks.check_settings(device)
         vendor = facts.vendor if facts is not None else None
         if presence.status == "pass":
             restricted = (
-                vendor_checks.check_restricted_settings(device, self._package, facts.api) if facts else None
+                vendor_checks.check_restricted_settings(device, self.package, facts.api) if facts else None
             )
             yield from [restricted] if restricted is not None else []
             yield vendor_checks.check_log(device, vendor)
         if compatible:
             yield (handshake := self._handshake(device, vendor))
             if self._full and handshake.status == "pass":
-                yield device_checks.check_smoke(device, self._package)
+                yield device_checks.check_smoke(device, self.package)
 
     def _handshake(self, device: Device, vendor: Vendor | None) -> Check:
-        check = device_checks.check_handshake(device, self._package, self._timeout_ms, vendor)
+        check = device_checks.check_handshake(device, self.package, self._timeout_ms, vendor)
         for _ in range(self._tries - 1):
             if check.status != "fail":
                 break
             time.sleep(_ANSWER_PAUSE)
-            check = device_checks.check_handshake(device, self._package, self._timeout_ms, vendor)
+            check = device_checks.check_handshake(device, self.package, self._timeout_ms, vendor)
         return check
 
     def _chosen_simulated(self) -> str | None:

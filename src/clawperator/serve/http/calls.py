@@ -88,11 +88,11 @@ class HttpCall(Struct, frozen=True):
         """The device of the request, or the one that the server was started with."""
         return self.access.options.device if given is UNSET else given
 
-    def package(self, given: str | UnsetType) -> str:
-        """The Operator package: of the request, of the server, of the environment, or the released one."""
-        from clawperator.device import operator_package
+    def package(self, given: str | UnsetType) -> str | None:
+        """The Operator package: of the request, of the server, or of the settings; None when none names one."""
+        from clawperator.device import named_operator
 
-        return operator_package(self.access.options.operator_package if given is UNSET else given)
+        return named_operator(self.access.options.operator_package if given is UNSET else given)
 
     def path(self, path: str, operation: str, use: Use) -> str:
         """A path that the client named, resolved. ``PERMISSION_DENIED`` outside the folder of the server."""

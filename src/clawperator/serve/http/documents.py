@@ -157,6 +157,8 @@ class DeviceList(Struct, frozen=True):
 class RanExecution(Struct, frozen=True):
     envelope: ResultEnvelope
     deviceId: str
+    backend: str
+    operatorPackage: str | UnsetType = UNSET
     terminalSource: Literal["clawperator_result"] = "clawperator_result"
 
 

@@ -7,7 +7,7 @@ from msgspec import UNSET, Raw
 
 from clawperator._secret_text import literal_pattern
 from clawperator.agent import confine_plan, map_strings, mask_steps, plan_secrets
-from clawperator.contract import ACTIONS, Plan, ResultEnvelope, single_action, validate
+from clawperator.contract import ACTIONS, ExecutionResult, Plan, ResultEnvelope, single_action, validate
 from clawperator.device import list_devices, resolve_device, run_plan
 from clawperator.errors import ClawError
 from clawperator.serve.http.calls import HttpCall
@@ -83,17 +83,24 @@ def _run(document: Any, request: OnDevice, call: HttpCall) -> RanExecution:
     except ClawError as e:
         _publish_failure(plan, e, device.serial, call)
         raise DeviceFailure(e, device.serial) from e
-    _publish_result(plan, ran.envelope, device.serial, call)
-    return RanExecution(ran.envelope, device.serial)
+    _publish_result(plan, ran, call)
+    return RanExecution(ran.envelope, device.serial, ran.backend, ran.operatorPackage)
 
 
-def _publish_result(plan: Plan, envelope: ResultEnvelope, serial: str, call: HttpCall) -> None:
+def _publish_result(plan: Plan, ran: ExecutionResult, call: HttpCall) -> None:
+    envelope, serial = ran.envelope, ran.deviceId
     secrets = _secrets(plan, envelope)
     if secrets:
         steps = mask_steps(envelope.stepResults, secrets)
         envelope = msgspec.structs.replace(envelope, stepResults=steps)
     encoded = Raw(msgspec.json.encode(envelope))  # an envelope may hold a whole screen: encode it once
-    answer = {"ok": True, "envelope": encoded, "deviceId": serial, "terminalSource": "clawperator_result"}
+    answer = {
+        "ok": True,
+        "envelope": encoded,
+        "deviceId": serial,
+        "backend": ran.backend,
+        "terminalSource": "clawperator_result",
+    }
     _publish(call, serial, _masked_input(plan, secrets), encoded, answer)
 
 

@@ -17,7 +17,16 @@ from clawperator.contract import (
     SkillResult,
     SkillsRun,
 )
-from clawperator.device import Avd, Compatibility, EvidenceManifest, Granted, OperatorSetup, Report, ScreenReport
+from clawperator.device import (
+    Avd,
+    Compatibility,
+    CompatibilityReport,
+    EvidenceManifest,
+    Granted,
+    OperatorSetup,
+    Report,
+    ScreenReport,
+)
 from clawperator.errors import CODES, ClawError
 from clawperator.recording import (
     FACTS,
@@ -205,6 +214,7 @@ SCHEMAS: Mapping[str, DocumentSchema] = {
     "session-meta": DocumentSchema("first line of a session", _of(SessionMeta)),
     "session-turn": DocumentSchema("every other line of a session: a turn", _of(TurnRecord)),
     "doctor-report": DocumentSchema("output of doctor", _of(Report)),
+    "compatibility-report": DocumentSchema("file of doctor --report", _of(CompatibilityReport)),
     "compatibility": DocumentSchema("output of version --check-compat", _of(Compatibility)),
     "operator-setup": DocumentSchema("output of operator setup", _of(OperatorSetup)),
     "granted-permissions": DocumentSchema("output of grant-device-permissions", _of(Granted)),

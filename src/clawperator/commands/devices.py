@@ -160,16 +160,21 @@ DEVICE_COMMANDS = (
             switch("--fix", "fix what can be fixed, then check again"),
             switch("--full", "also run the slow checks: build, install, a smoke test on the device"),
             switch("--check-only", "exit 0 whatever the result"),
+            Flag("--report", "also write a compatibility report to this file", "<file>", path="out"),
         ),
         examples=(
             "clawperator doctor",
             "clawperator doctor --check-only",
             "clawperator doctor --output text",
+            "clawperator doctor --check-only --report compatibility.json",
         ),
-        notes="With --output text or pretty it prints a readable report.",
+        notes=(
+            "With --output text or pretty it prints a readable report. The file of --report is JSON with listed\n"
+            "facts only: no serial, no packages, no text of the screen. It can be published."
+        ),
         handler="clawperator.cli.handlers.doctor:check",
         level="read-only",
-        raised_by={"--fix": "full", "--full": "full"},
+        raised_by={"--fix": "full", "--full": "full", "--report": "act"},
         tools=("doctor",),
     ),
     _EMULATOR,

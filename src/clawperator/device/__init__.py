@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from clawperator.device.secrets import SecretReader, is_declared
     from clawperator.device.serials import MAX_SERIAL_BYTES, device_flag
     from clawperator.device.settings import default_backend, default_timeout_ms, named_operator
+    from clawperator.device.setup.compatibility_report import CompatibilityReport, make_report
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
     from clawperator.device.setup.doctor import Report, report_text, run_doctor
     from clawperator.device.setup.install import Granted, OperatorSetup, grant_permissions, set_up_operator
@@ -58,6 +59,7 @@ else:
             "operators": "enabled_operator find_operator",
             "settings": "default_backend default_timeout_ms named_operator",
             "serials": "MAX_SERIAL_BYTES device_flag",
+            "setup.compatibility_report": "CompatibilityReport make_report",
             "setup.device_checks": "HANDSHAKE_MS",
             "setup.doctor": "Report report_text run_doctor",
             "setup.install": "Granted OperatorSetup grant_permissions set_up_operator",
@@ -82,6 +84,7 @@ __all__ = [
     "Backend",
     "CaptureSource",
     "Compatibility",
+    "CompatibilityReport",
     "Device",
     "Endpoint",
     "EvidenceBundle",
@@ -118,6 +121,7 @@ __all__ = [
     "local_recording_path",
     "log_event",
     "log_file",
+    "make_report",
     "named_operator",
     "probe_compatibility",
     "pull_recording",

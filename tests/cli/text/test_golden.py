@@ -153,6 +153,8 @@ DRIVING: Mapping[str, tuple[str, ...]] = {
         "clawperator doctor",
         "clawperator doctor --operator-package com.example.missing",
         "clawperator doctor --device nothing",
+        "clawperator doctor --report report.json",
+        "clawperator doctor --report none/report.json",
     ),
     "version": (
         "clawperator version",

@@ -1,25 +1,61 @@
 """``doctor``: check the host, the device and the Operator."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
 from clawperator.cli.command_line import Call, CommandResult, HandlerResult, TextResult
 from clawperator.cli.parsing import invalid
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
+from clawperator.errors import ClawError
 
 
 def check(call: Call) -> HandlerResult:
+    from contextlib import ExitStack
+
     from clawperator.device import named_operator, report_text, run_doctor
 
     given = call.arguments
-    report = run_doctor(
-        call.options.device,
-        named_operator(call.options.operator_package),
-        full=given.has("--full"),
-        fix=given.has("--fix"),
-        timeout_ms=_timeout(call),
-    )
+    path = given.get("--report")
+    with ExitStack() as stack:
+        file = None if path is None else stack.enter_context(_open_report(path))
+        report = run_doctor(
+            call.options.device,
+            named_operator(call.options.operator_package),
+            full=given.has("--full"),
+            fix=given.has("--fix"),
+            timeout_ms=_timeout(call),
+        )
+        if file is not None:
+            from msgspec import json
+
+            from clawperator.device import make_report
+
+            file.write(json.format(json.encode(make_report(report))) + b"\n")
+    if path is not None:
+        call.console.note(f"compatibility report: {path}")
     code = 0 if report.criticalOk or given.has("--check-only") else 1
     if call.options.pretty:
         return TextResult(report_text(report), code)
     return CommandResult(report, code)
+
+
+@contextmanager
+def _open_report(path: str) -> Iterator[IO[bytes]]:
+    """The file of --report, which appears when it is complete. It must be possible to write it."""
+    from clawperator._files import AtomicFile, why
+
+    try:
+        with AtomicFile(path, follow_links=False) as target:
+            yield target.file
+    except (OSError, ValueError) as e:
+        raise ClawError(
+            "FILESYSTEM_FAILED",
+            f"cannot write {path}: {why(e)}",
+            hint="Pass a file in an existing folder to --report, not a link.",
+            operation="write",
+            target=path,
+        ) from e
 
 
 def _timeout(call: Call) -> float:

@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ASYNC_PHONE = ROOT / "src/clawperator/connection/async_phone.py"
 # Commands that need a connected device; a test runs each of them without one.
 NEED_PHONE = frozenset(
-    {"recording pull", "watch", "devices", "packages list", "operator setup", "grant-device-permissions"}
+    {"recording pull", "watch", "devices", "pair", "packages list", "operator setup", "grant-device-permissions"}
 )
 
 _PART = re.compile(r"(<!-- begin: ([a-z-]+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)

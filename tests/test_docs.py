@@ -33,6 +33,7 @@ from clawperator.contract.execution import validate
 from clawperator.errors import CODES
 from clawperator.recording.compare.compare import SUMMARIES
 from clawperator.schemas import SCHEMAS
+from tests.device.pairing_servers import CODE, WIRELESS, pairing_server
 from tests.support.paths import REPOSITORY
 from tests.support.running import clawperator
 from tests.support.unused_port import UNUSED_PORT
@@ -501,7 +502,17 @@ BEFORE = {
 }
 
 
-@pytest.mark.parametrize("command", [example for example in EXAMPLES if " phone " not in example])
+@pytest.mark.parametrize("command", [example for example in EXAMPLES if " pair " in example])
+def test_examples_in_the_help_of_pair_work(command: str, place: Path) -> None:
+    (place / "code.txt").write_text(CODE)
+    stdin = "" if "<" in command else " < code.txt"
+    with pairing_server() as server:
+        server.listed = f"{WIRELESS}\tdevice\n"
+        ran = shell(f"ANDROID_ADB_SERVER_PORT={server.port} {command}{stdin}", place)
+    assert ran.returncode == 0, ran.stdout
+
+
+@pytest.mark.parametrize("command", [e for e in EXAMPLES if " phone " not in e and " pair " not in e])
 def test_examples_in_the_help_work(command: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = command.split()[1:]
     if words[0] == "serve":  # it runs until it is stopped, and the port may be in use
@@ -534,7 +545,8 @@ def test_examples_in_the_help_of_claw_work_in_their_order(place: Path) -> None:
 
 def test_commands_that_need_a_phone_fail_without_one(tmp_path: Path) -> None:
     for name in sorted(generate.NEED_PHONE):
-        ran = shell(f"clawperator {name}" + " --apk operator.apk" * (name == "operator setup"), tmp_path)
+        arguments = {"operator setup": " --apk operator.apk", "pair": " 127.0.0.1:1"}.get(name, "")
+        ran = shell(f"clawperator {name}{arguments}", tmp_path)
         assert ran.returncode == 1, name
         assert json.loads(ran.stdout)["code"] == "ADB_NOT_FOUND", name
 

@@ -143,6 +143,8 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
             "the device runs an Android version before 7.0",
             "Use a device with Android 7.0 or newer, or run 'clawperator phone start'.",
         ),
+        "PAIRING_FAILED": Code(_RUNTIME, False, "the device did not accept the pairing"),
+        "DEVICE_CONNECT_FAILED": Code(_RUNTIME, True, "adb could not connect to the address of the device"),
         "GRANT_DEVICE_PERMISSIONS_FAILED": Code(_RUNTIME, True, "a permission was not granted"),
         "UI_AUTOMATION_BUSY": Code(_RUNTIME, True, "another program uses UI Automation on the device"),
         "EXECUTION_CONFLICT_IN_FLIGHT": Code(_RUNTIME, True, "another execution holds the device"),

@@ -87,6 +87,8 @@ HINTS: Mapping[str, str] = {
     "DEVICE_VENDOR_SWITCH_OFF": "Run 'clawperator doctor' for the switch and its place.",
     "DEVICE_RESTRICTED_SETTINGS": "Choose 'Allow restricted settings' in the info of the Operator's app.",
     "DEVICE_ACCESSIBILITY_NOT_RUNNING": "Run 'clawperator doctor --fix' to turn the accessibility service on.",
+    "PAIRING_FAILED": "Run 'clawperator pair' again with the code and the port that the device shows now.",
+    "DEVICE_CONNECT_FAILED": "Run 'adb connect' with the address that the device shows under Wireless debugging.",
     "GRANT_DEVICE_PERMISSIONS_FAILED": _DOCTOR,
     "UI_AUTOMATION_BUSY": "Stop Appium, uiautomator2 or the other test program on the device, then retry.",
     "EXECUTION_CONFLICT_IN_FLIGHT": "Retry when it has finished, or use another device with --device.",

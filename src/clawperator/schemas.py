@@ -24,6 +24,7 @@ from clawperator.device import (
     EvidenceManifest,
     Granted,
     OperatorSetup,
+    PairedDevice,
     Report,
     ScreenReport,
 )
@@ -217,6 +218,7 @@ SCHEMAS: Mapping[str, DocumentSchema] = {
     "compatibility-report": DocumentSchema("file of doctor --report", _of(CompatibilityReport)),
     "compatibility": DocumentSchema("output of version --check-compat", _of(Compatibility)),
     "operator-setup": DocumentSchema("output of operator setup", _of(OperatorSetup)),
+    "paired-device": DocumentSchema("output of pair", _of(PairedDevice)),
     "granted-permissions": DocumentSchema("output of grant-device-permissions", _of(Granted)),
     "virtual-device": DocumentSchema("output of emulator inspect", _of(Avd)),
 }

@@ -49,9 +49,15 @@ def transcript(lines: Sequence[str], folders: Mapping[str, Path]) -> str:
 
 
 def run_text(line: str) -> Ran:
+    """Run a command line in text mode. Its stdin is empty, or the file that ends it after ``<``."""
     program, *argv = shlex.split(line)
     assert program == "clawperator"
-    return clawperator(*argv, "--output", "text") if "--" not in argv else clawperator("--output", "text", *argv)
+    stdin = b""
+    if argv[-2:-1] == ["<"]:
+        stdin = Path(argv[-1]).read_bytes()
+        argv = argv[:-2]
+    words = [*argv, "--output", "text"] if "--" not in argv else ["--output", "text", *argv]
+    return clawperator(*words, stdin=stdin)
 
 
 def _printed(ran: Ran) -> str:

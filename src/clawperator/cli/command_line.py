@@ -200,6 +200,8 @@ def _surplus_hint(arguments: ParsedArguments, title: str, surplus: Sequence[str]
         return f"Run 'clawperator {title} --coordinate {join(surplus)}'."
     if "--ref" in flags and not arguments.has("--ref") and all(map(_is_reference, surplus[:1])):
         return f"Run 'clawperator {title} {join([*arguments.words[: -len(surplus)], '--ref', surplus[0]])}'."
+    if title == "pair":
+        return "The pairing code is not an argument: other users could see it. Type it when it is asked for."
     if title == "setup" and surplus[0].endswith(".apk"):
         return f"Run 'clawperator install-apk {quote(surplus[0])}'."
     label = next((flag for flag in ("--text", "--label") if flag in flags and not arguments.has(flag)), None)

@@ -112,6 +112,24 @@ DEVICE_COMMANDS = (
         tools=("list_devices",),
     ),
     Command(
+        "pair",
+        "Pair with a device by wireless debugging.",
+        "<host:port>",
+        flags=(Flag("--connect", "also connect, at the address that Wireless debugging shows", "<host:port>"),),
+        examples=(
+            "clawperator pair phone.local:37123",
+            "clawperator pair phone.local:37123 --connect phone.local:41235 < code.txt",
+        ),
+        notes=(
+            "Asks for the pairing code on the terminal; without a terminal it reads the code from stdin.\n"
+            "On the device: Settings, Developer options, Wireless debugging, 'Pair device with pairing code'\n"
+            "shows the code and the address. Needs Android 11 and adb 30, or newer ones."
+        ),
+        handler="clawperator.cli.handlers.pairing:pair",
+        level="full",
+        for_users=True,
+    ),
+    Command(
         "packages",
         "Inspect the packages on a device.",
         subcommands=(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clawperator.device.host_log import HostLogReader, log_event, log_file
     from clawperator.device.operators import enabled_operator, find_operator
     from clawperator.device.packages import list_packages
+    from clawperator.device.pairing import PairedDevice, check_address, check_code, pair_device, require_server
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, local_recording_path, pull_recording
     from clawperator.device.references import References
     from clawperator.device.run import add_views, run_plan, with_captures
@@ -50,6 +51,7 @@ else:
             "evidence": "CaptureSource EvidenceBundle EvidenceManifest FinishedRun",
             "host_log": "HostLogReader log_event log_file",
             "packages": "list_packages",
+            "pairing": "PairedDevice check_address check_code pair_device require_server",
             "recordings": "PULL_SECONDS check_session_id local_recording_path pull_recording",
             "references": "References",
             "run": "add_views run_plan with_captures",
@@ -94,6 +96,7 @@ __all__ = [
     "HostLogReader",
     "ListedDevice",
     "OperatorSetup",
+    "PairedDevice",
     "References",
     "Report",
     "RunningExecution",
@@ -102,6 +105,8 @@ __all__ = [
     "SecretReader",
     "ShellAnswer",
     "add_views",
+    "check_address",
+    "check_code",
     "check_session_id",
     "check_uri_schemes",
     "command_line",
@@ -123,11 +128,13 @@ __all__ = [
     "log_file",
     "make_report",
     "named_operator",
+    "pair_device",
     "probe_compatibility",
     "pull_recording",
     "read_schemes",
     "report_text",
     "require_awake",
+    "require_server",
     "require_user",
     "resolve_app_label",
     "resolve_device",

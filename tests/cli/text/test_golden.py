@@ -15,6 +15,7 @@ from clawperator.device.emulators import emulator
 from clawperator.device.emulators.avd import host_abi
 from tests.cli.handlers.test_driving import ONCE, SETTINGS, plan
 from tests.device.emulators.test_emulator import SOON, Sdk, sdk  # noqa: F401 - a fixture
+from tests.device.pairing_servers import CODE, WIRELESS, pairing_server
 from tests.phone.core.apks import make_apk
 from tests.recording.compare.test_compare import FLOW, FOUR, run_of
 from tests.recording.samples import HEADER, write
@@ -263,7 +264,19 @@ SYNC: Mapping[str, tuple[str, ...]] = {
         "clawperator skills sync",
     ),
 }
-EVERY = {**DRIVING, **LOCAL, **PHONES, **EMULATORS, **SYNC}
+# An adb server pairs with a device; see the test.
+PAIR: Mapping[str, tuple[str, ...]] = {
+    "pair": (
+        "clawperator pair phone.local:37123 < code.txt",
+        "clawperator pair phone.local:37123 --connect phone.local:41235 < code.txt",
+        "clawperator pair phone.local:37123 < wrong.txt",
+        "clawperator pair phone.local:37123",
+        "clawperator pair phone.local",
+        "clawperator pair phone.local:37123 481516",
+        "clawperator pair",
+    ),
+}
+EVERY = {**DRIVING, **LOCAL, **PHONES, **EMULATORS, **SYNC, **PAIR}
 
 
 def test_every_command_has_a_golden_file() -> None:
@@ -325,6 +338,16 @@ def test_commands_that_need_no_device(
     home = tmp_path_factory.mktemp("product")
     monkeypatch.setenv("CLAWPERATOR_HOME", str(home))
     assert differences(command, transcript(LOCAL[command], {"folder": folder, "home": home})) == []
+
+
+def test_pairing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "code.txt").write_text(f"{CODE}\n")
+    (folder / "wrong.txt").write_text("000000\n")
+    with pairing_server() as server:
+        server.listed_later = [f"{WIRELESS}\tdevice\n"]
+        monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(server.port))
+        found = transcript(PAIR["pair"], {"folder": folder})
+    assert differences("pair", found) == []
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,14 @@ def device_blocks(document: Document) -> Iterator[Block]:
     yield Table(("SERIAL", "STATE"), rows) if rows else "no devices"
 
 
+def paired_blocks(document: Document) -> Iterator[Block]:
+    name = f" ({document['guid']})" if "guid" in document else ""
+    yield f"paired with {document['address']}{name}"
+    if "deviceId" in document:
+        yield f"connected as {document['deviceId']}"
+    yield document["nextStep"]
+
+
 def package_blocks(document: Document) -> Iterator[Block]:
     yield from document["packages"] or ["no packages"]
 

@@ -23,6 +23,7 @@ Renderer = Callable[[Mapping[str, Any]], Iterator[Block]]
 
 RENDERERS: Mapping[str, Renderer] = {
     "devices": listings.device_blocks,
+    "pair": listings.paired_blocks,
     "packages list": listings.package_blocks,
     "operator setup": listings.operator_setup_blocks,
     "grant-device-permissions": listings.granted_blocks,

@@ -7,6 +7,7 @@ hand. ``make docs`` runs this; a test fails when a page is out of date.
 import inspect
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -410,6 +411,24 @@ def _routes() -> str:
     return "\n".join(lines)
 
 
+def _android() -> str:
+    """What real phones answer, as far as tests know it: the rows of the table, file by file."""
+    lines = []
+    for file in sorted((ROOT / "tests/fixtures/real_phones").glob("*.toml")):
+        text = file.read_text("utf-8")
+        lines += [f"## {text.partition(chr(10))[0].removeprefix('# ')}", ""]
+        cells = [
+            (_version(row), row["vendor"], _code(row["command"]), row["behaviour"], row["source"])
+            for row in tomllib.loads(text)["row"]
+        ]
+        lines += [_table(("Android", "Phone", "Command", "Behaviour", "Source"), cells), ""]
+    return "\n".join(lines)
+
+
+def _version(row: Mapping[str, Any]) -> str:
+    return f"{row['android']}?" if row.get("inferred") else str(row["android"])
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "routes": _routes,
     "commands": _commands,
@@ -430,6 +449,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "schemas": _schemas,
     "faults": _faults,
     "api": _api,
+    "android": _android,
 }
 
 if __name__ == "__main__":

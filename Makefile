@@ -39,6 +39,9 @@ demo: $(PLAIN)/ready ## run the product's main job on a simulated phone and show
 test: $(VENV)/ready ## run the test suite on two cores
 	$(BIN)/pytest --numprocesses 4 --dist worksteal
 
+adbd: $(VENV)/ready ## unpack Debian's adbd into the user's cache, for the tests that run it
+	@$(BIN)/python -m tests.support.adbd_packages
+
 check: $(VENV)/ready ## lint, check formatting and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

@@ -309,6 +309,7 @@ def test_no_error_code_is_misspelt(page: Path) -> None:
         "CLAWPERATOR_DEVICE_ID",
         "CLAWPERATOR_BIN",
         "CLAWPERATOR_TEST_DATA",
+        "CLAWPERATOR_TEST_CACHE",
         "ADB_PATH",
         "EMULATOR_PATH",
         "SDKMANAGER_PATH",

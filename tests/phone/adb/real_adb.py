@@ -160,7 +160,7 @@ def find_program(name: str) -> str:
 @contextmanager
 def adb_server(name: str, folder: Path) -> Iterator[Adb]:
     """A server of the program ``name``, with no phones, on a port of its own."""
-    adb = Adb(find_program(name), folder, _free_port())
+    adb = Adb(find_program(name), folder, free_port())
     # The server inherits what it is started with: a pipe of ours would never be closed.
     subprocess.run(
         adb.command("start-server"),
@@ -195,7 +195,8 @@ def _runs(path: str) -> bool:
         return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port on which nothing listens."""
     chance = random.SystemRandom()
     while True:
         port = chance.randint(_FIRST_PORT, _LAST_PORT)

@@ -1,0 +1,310 @@
+"""Mutation test: which single changes of a package do its tests not notice?
+
+    python -m tools.mutation --package device --count 120 --seed 1 --jobs 2
+
+Draws random changes of the modules in ``src/*/<package>`` and runs ``tests/<package>`` on each, the files that
+name the module first. Prints every change with which all tests pass, then the share of the others. A run that
+takes much longer than without the change counts as noticed. The tree itself is never changed: each job works on a
+copy with an environment of its own, so that processes that tests start run the changed code too.
+"""
+
+import argparse
+import ast
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import venv
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from queue import SimpleQueue
+from random import Random
+from textwrap import shorten
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+_IGNORED = (".git", ".venv*", "__pycache__", ".*_cache", ".hypothesis")
+_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.Lt: ast.LtE,
+    ast.Gt: ast.GtE,
+    ast.Is: ast.IsNot,
+    ast.In: ast.NotIn,
+}
+_COMPARISONS |= {new: old for old, new in _COMPARISONS.items()}
+# pytest's exit codes for a run in which no test failed.
+_PASSED = (0, 5)
+# A run is stopped after so many times its usual time, and some seconds for a busy machine.
+_SLOWDOWN = 3
+_START_SECONDS = 20.0
+_BASELINE_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """The ``number``-th change of a module: its kind, where it is, and what it replaces."""
+
+    module: Path
+    number: int
+    kind: str
+    line: int
+    source: str
+    replaced: str
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.line} ({self.kind}: {self.replaced}) {self.source}"
+
+
+# Changes
+
+
+def mutants_of(root: Path, module: Path) -> list[Mutant]:
+    text = (root / module).read_text()
+    lines = text.splitlines()
+    return [
+        Mutant(module, number, kind, line, lines[line - 1].strip(), replaced)
+        for number, (kind, line, replaced, _) in enumerate(_changes(ast.parse(text)))
+    ]
+
+
+def mutated_source(root: Path, mutant: Mutant) -> str:
+    tree = ast.parse((root / mutant.module).read_text())
+    _, _, _, change = next(islice(_changes(tree), mutant.number, None))
+    change()
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _changes(tree: ast.AST) -> Iterator[tuple[str, int, str, Callable[[], None]]]:
+    """Every change of a tree: its kind, its line, what it replaces, and the function that makes it."""
+    for parent in _walk(tree):
+        for name, value in ast.iter_fields(parent):
+            for at, node in enumerate(value) if isinstance(value, list) else ((None, value),):
+                if isinstance(node, ast.stmt | ast.expr):
+                    for kind, new in _replacements(node, parent, name):
+                        replaced = f"{_shown(node)} -> {_shown(new)}"
+                        yield kind, node.lineno, replaced, _setter(parent, name, at, new)
+
+
+def _shown(node: ast.AST) -> str:
+    return shorten(ast.unparse(node), 40, placeholder="...")
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes whose changes matter when the program runs."""
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    yield node
+    for name, value in ast.iter_fields(node):
+        # Annotations of class attributes may hold limits that are enforced; those of functions do not.
+        if name in ("annotation", "returns") and not isinstance(node, ast.AnnAssign):
+            continue
+        if name == "keywords" and isinstance(node, ast.ClassDef):
+            continue  # how a class is made, not what it does
+        for child in value if isinstance(value, list) else (value,):
+            if isinstance(child, ast.AST):
+                yield from _walk(child)
+
+
+def _setter(parent: ast.AST, name: str, at: int | None, new: ast.AST) -> Callable[[], None]:
+    def change() -> None:
+        if at is None:
+            setattr(parent, name, new)
+        else:
+            getattr(parent, name)[at] = new
+
+    return change
+
+
+def _replacements(node: ast.stmt | ast.expr, parent: ast.AST, name: str) -> Iterator[tuple[str, ast.AST]]:
+    if name in ("test", "ifs", "guard") and isinstance(node, ast.expr) and not isinstance(parent, ast.Assert):
+        yield "condition", ast.UnaryOp(ast.Not(), node)
+    match node:
+        case ast.Compare(left, [operator, *others], comparators) if type(operator) in _COMPARISONS:
+            yield "comparison", ast.Compare(left, [_COMPARISONS[type(operator)](), *others], comparators)
+        case ast.BoolOp(operator, values):
+            yield "and/or", ast.BoolOp(ast.Or() if isinstance(operator, ast.And) else ast.And(), values)
+        case ast.UnaryOp(ast.Not(), operand):
+            yield "not", operand
+        case ast.Constant(bool() as value) if not isinstance(parent, ast.Return):
+            yield "flag", ast.Constant(not value)
+        case ast.Constant(int() | float() as value) if type(value) in (int, float):
+            yield "number", ast.Constant(value + 1)
+        case ast.Expr(ast.Call() | ast.Await()):
+            yield "call", ast.Pass()
+        case ast.Return(ast.expr() as value):
+            yield "return", ast.Return(ast.Constant(_other_constant(value)))
+
+
+def _other_constant(returned: ast.expr) -> Any:
+    if isinstance(returned, ast.Constant) and isinstance(returned.value, bool):
+        return not returned.value
+    return True if isinstance(returned, ast.Constant) and returned.value is None else None
+
+
+# Running the tests
+
+
+class Copy:
+    """A copy of the tree with its own environment, in which mutants are tested one after the other."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._root = folder / "tree"
+        self._temporary = folder / "tmp"
+        self._temporary.mkdir(parents=True)
+        shutil.copytree(root, self._root, ignore=shutil.ignore_patterns(*_IGNORED), symlinks=True)
+        environment = folder / "env"
+        venv.create(environment, symlinks=True)
+        self._bin = environment / "bin"
+        packages = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
+        (packages / "copy.pth").write_text(f"{self._root / 'src'}\n{sysconfig.get_path('purelib')}\n")
+        self._copy_programs()
+
+    def _copy_programs(self) -> None:
+        """The programs that packages have installed, for this environment."""
+        for program in Path(sys.executable).parent.iterdir():
+            head = f"#!{sys.executable}".encode()
+            if program.is_file() and (text := program.read_bytes()).startswith(head):
+                made = self._bin / program.name
+                made.write_bytes(text.replace(head, f"#!{self._bin / 'python'}".encode(), 1))
+                made.chmod(0o755)
+
+    def is_noticed(self, mutant: Mutant, stages: list[list[str]], usual: dict[str, float]) -> bool:
+        """Whether a test fails with the change, or does not end. ``usual`` has the seconds of each test file."""
+        path = self._root / mutant.module
+        original = path.read_text()
+        try:
+            self._write(path, mutated_source(self._root, mutant))
+            for files in stages:
+                limit = _START_SECONDS + _SLOWDOWN * sum(usual[name] for name in files)
+                if files and not self.passes(files, limit):
+                    return True
+            return False
+        finally:
+            self._write(path, original)
+
+    def _write(self, path: Path, source: str) -> None:
+        path.write_text(source)
+        # Python compares whole seconds and sizes, so an old compiled file could be taken for the new one.
+        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+
+    def passes(self, files: list[str], seconds: float) -> bool:
+        command = [str(self._bin / "python"), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files]
+        variables = {"PATH": f"{self._bin}:{os.environ['PATH']}", "TMPDIR": str(self._temporary)}
+        with subprocess.Popen(  # noqa: S603 - our own interpreter
+            command,
+            cwd=self._root,
+            env={**os.environ, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as tests:
+            try:
+                return tests.wait(seconds) in _PASSED
+            except subprocess.TimeoutExpired:
+                return False
+            finally:
+                self._end_processes(tests.pid)
+
+    def _end_processes(self, group: int) -> None:
+        """Kill what the tests have left: their process group, and every process of this copy's interpreter."""
+        with suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+        own = f"{self._bin}/".encode()
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if (process / "cmdline").read_bytes().startswith(own):
+                    os.kill(int(process.name), signal.SIGKILL)
+
+
+def stages(root: Path, files: list[str], module: Path) -> list[list[str]]:
+    """The test files: first those that name a module, then the others."""
+    dotted = ".".join(module.with_suffix("").parts[1:])
+    own = f"test_{module.stem}.py"
+    named = [name for name in files if Path(name).name == own or dotted in (root / name).read_text()]
+    named.sort(key=lambda name: Path(name).name != own)
+    return [named, [name for name in files if name not in named]]
+
+
+class Campaign:
+    """The tests of a package on changes of its modules, in several copies at once."""
+
+    def __init__(self, root: Path, package: str, copies: list[Copy]) -> None:
+        self._root = root
+        self._free: SimpleQueue[Copy] = SimpleQueue()
+        for copy in copies:
+            self._free.put(copy)
+        self._pool = ThreadPoolExecutor(len(copies))
+        files = sorted(str(path.relative_to(root)) for path in (root / "tests" / package).rglob("test_*.py"))
+        self._usual = dict(zip(files, self._pool.map(self._seconds, files), strict=True))
+
+    def survivors(self, mutants: list[Mutant]) -> Iterator[tuple[Mutant, bool]]:
+        """The changes in order, each with whether it survives."""
+        return zip(mutants, self._pool.map(self._survives, mutants), strict=True)
+
+    def _seconds(self, file: str) -> float:
+        """The time of a test file without a change."""
+        copy = self._free.get()
+        try:
+            started = time.monotonic()
+            # A second try for tests that depend on the machine's load.
+            if not any(copy.passes([file], _BASELINE_SECONDS) for _ in range(2)):
+                raise SystemExit(f"{file} fails without a change")
+            return time.monotonic() - started
+        finally:
+            self._free.put(copy)
+
+    def _survives(self, mutant: Mutant) -> bool:
+        copy = self._free.get()
+        try:
+            quick_first = sorted(self._usual, key=self._usual.__getitem__)
+            return not copy.is_noticed(mutant, stages(self._root, quick_first, mutant.module), self._usual)
+        finally:
+            self._free.put(copy)
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = _options(argv)
+    root: Path = options.root.resolve()
+    folder = next((root / "src").glob("*/__init__.py")).parent / options.package
+    modules = sorted(path.relative_to(root) for path in folder.rglob("*.py") if options.module in path.name)
+    found = [mutant for module in modules for mutant in mutants_of(root, module)]
+    chosen = Random(options.seed).sample(found, min(options.count, len(found)))  # noqa: S311 - reproducible
+    survivors = 0
+    with tempfile.TemporaryDirectory(prefix="mut-", ignore_cleanup_errors=True) as temporary:
+        copies = [Copy(root, Path(temporary) / str(number)) for number in range(options.jobs)]
+        campaign = Campaign(root, options.package, copies)
+        for number, (mutant, survives) in enumerate(campaign.survivors(chosen), 1):
+            if survives:
+                survivors += 1
+                print(mutant, flush=True)
+            print(f"{number} of {len(chosen)}, {survivors} not noticed", file=sys.stderr, flush=True)
+    noticed = len(chosen) - survivors
+    print(f"{options.package}: {noticed} of {len(chosen)} changes noticed ({noticed / max(1, len(chosen)):.1%})")
+    return 1 if survivors else 0
+
+
+def _options(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.mutation", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--package", required=True, help="folder below src/clawperator and below tests")
+    parser.add_argument("--module", default="", help="only modules with this text in their file name")
+    parser.add_argument("--count", type=int, default=100, help="how many changes (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="the same seed draws the same changes")
+    parser.add_argument("--jobs", type=int, default=2, help="how many copies work at once (default: %(default)s)")
+    parser.add_argument("--root", type=Path, default=REPOSITORY, help="the tree to test (default: this one)")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

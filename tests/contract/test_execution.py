@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clawperator.contract.action_params import UI_READINESS
 from clawperator.contract.action_types import Retry
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, ClickParams, ReadTextParams, ScrollParams
-from clawperator.contract.execution import Plan, validate
+from clawperator.contract.execution import Plan, validate, with_timeout
 from clawperator.contract.normalise import PARAM_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
@@ -497,3 +497,32 @@ def test_text_that_is_not_unicode_is_an_issue_with_its_path(action: dict[str, An
     assert error.code == "EXECUTION_VALIDATION_FAILED"
     assert error.target == path
     assert json.loads(json.dumps(error.document(), ensure_ascii=False).encode())["details"]["path"] == path
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"durationMs": "5"}, "expected number, got str"),
+        ({"durationMs": 120_001}, "expected number <= 120000"),
+        ({}, "is missing"),
+    ],
+)
+def test_messages_are_in_the_terms_of_json(params: dict[str, Any], message: str) -> None:
+    (issue,) = json.loads(details(document(action("sleep", params)))["reason"])
+    assert issue["message"] == message
+
+
+def test_a_timeout_replaces_that_of_the_document() -> None:
+    given = document(action("snapshot_ui"))
+    assert with_timeout(given, None) is given
+    for timeout_ms in (1_000, 2_500.5, 120_000):
+        assert with_timeout(given, timeout_ms) == {**given, "timeoutMs": timeout_ms}
+    assert given == document(action("snapshot_ui"))
+
+
+@pytest.mark.parametrize("timeout_ms", [-1, 0, 999, 120_001, float("nan"), float("inf")])
+def test_a_timeout_out_of_range_is_refused(timeout_ms: float) -> None:
+    with pytest.raises(ClawError) as raised:
+        with_timeout(document(action("snapshot_ui")), timeout_ms)
+    assert raised.value.code == "EXECUTION_VALIDATION_FAILED"
+    assert "from 1000 to 120000" in raised.value.hint

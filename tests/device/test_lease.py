@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from clawperator._notes import listening
@@ -115,9 +116,9 @@ def abandon(*, seconds: float = 60.0) -> Holder:
 
     def ask(holder: Holder, _seconds: float) -> bool:
         asked.append(holder)
-        return False
+        raise ClawError("INTERRUPTED", "the first question is enough")
 
-    with suppress(ClawError), lease("a", "probe", 0.01, finished=ask):
+    with suppress(ClawError), lease("a", "probe", HANG_SECONDS, finished=ask):
         pass
     return asked[0]
 
@@ -332,3 +333,39 @@ def test_what_was_left_before_this_process_began_is_not_its_own(monkeypatch: pyt
     subprocess.run([sys.executable, "-c", ABANDON % False], check=False, timeout=HANG_SECONDS)
     monkeypatch.setattr("clawperator.device.running.BEGAN", time.monotonic())
     assert still_running(0) == ()
+
+
+@pytest.mark.parametrize(("seconds_left", "abandoned"), [(60.0, True), (0.5, True), (0.0, False)])
+def test_a_waiting_process_names_an_abandoned_command_until_its_end(
+    seconds_left: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, abandoned: bool
+) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    holder = Holder(1, "left-1", 0, started=now - 1, ends=now + seconds_left, released=True)
+    (tmp_path / "record").write_bytes(msgspec.json.encode(holder) + b"\n")
+    checked: list[tuple[Holder | None, bool]] = []
+
+    class Wait:
+        def check(self, holder: Holder | None, *, abandoned: bool = False) -> None:
+            checked.append((holder, abandoned))
+
+    with (tmp_path / "record").open() as file:
+        lease_module._check_held(file.fileno(), Wait())  # type: ignore[arg-type]
+    assert checked == [(holder if abandoned else None, abandoned)]
+
+
+@pytest.mark.parametrize(
+    ("started", "ends", "left"),
+    [
+        (1_000.0, 1_121.0, 121.0),  # the longest command, sent now
+        (1_000.5, 1_010.0, 0.0),  # before a restart
+        (1_000.0, 1_121.5, 0.0),  # longer than any command
+        (900.0, 1_000.0, 0.0),
+        (900.0, 1_000.5, 0.5),
+    ],
+)
+def test_what_is_left_of_a_command(
+    started: float, ends: float, left: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    assert Holder(1, "c", 0, started=started, ends=ends).seconds_left == left

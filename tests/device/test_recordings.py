@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.recordings import PulledRecording, pull_recording
+from clawperator.device.recordings import PulledRecording, check_session_id, pull_recording
 from clawperator.errors import ClawError
 from clawperator.testing import SimulatedPhone, simulated_phone
 from tests.support.fast_clock import SkippingClock
@@ -157,3 +157,15 @@ def test_an_offline_device_is_reported(phone: SimulatedPhone, device: Device) ->
         assert refused(device, "first").code == "DEVICE_OFFLINE"
     finally:
         phone.fault("offline", 0)
+
+
+@pytest.mark.parametrize("session_id", ["a", "demo-1_x", "x" * 128])
+def test_a_session_id_is_returned(session_id: str) -> None:
+    assert check_session_id(session_id) == session_id
+
+
+@pytest.mark.parametrize("session_id", ["", "a b", "../x", "x" * 129, "é"])
+def test_what_is_no_session_id_is_not_found(session_id: str) -> None:
+    with pytest.raises(ClawError) as error:
+        check_session_id(session_id)
+    assert error.value.code == "RECORDING_SESSION_NOT_FOUND"

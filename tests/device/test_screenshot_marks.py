@@ -78,6 +78,16 @@ def test_each_element_has_a_box_and_the_step_counts_them(tmp_path: Path) -> None
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_reference_is_white_on_the_colour_of_its_box(tmp_path: Path) -> None:
+    path = tmp_path / "screen.png"
+    marked(PictureBackend(xml(page(*rows("A", "B")))), path)
+    # The last digit, in the upper right corner of the row.
+    corner = Image.open(path).crop((WIDTH - 16, 53, WIDTH - 3, 66))
+    colours = {colour for _, colour in corner.getcolors() or ()}
+    assert WHITE in colours
+    assert Image.open(path).getpixel((100, 51)) in colours
+
+
 def test_the_marks_are_the_references_of_the_outline(tmp_path: Path) -> None:
     (step,) = marked(PictureBackend(xml(page(*rows("A", "B")))), tmp_path / "screen.png").stepResults
 

@@ -58,6 +58,12 @@ def test_the_first_window_after_a_tap_has_it_as_its_cause_however_late() -> None
     assert keys(*flow) == []
 
 
+def test_a_window_before_any_action_has_no_cause() -> None:
+    flow = [activity("List"), activity("Edit"), activity("List")]
+    assert keys(*flow) == [("back", "window", "medium")]
+    assert keys(activity("List"), HOME) == [("home", "window", "medium")]
+
+
 # Keys
 
 

@@ -121,6 +121,15 @@ def test_a_truncated_event_is_reported(tmp_path: Path) -> None:
     assert (error.details or {})["reason"] == "the file ends in the middle of this line"
 
 
+@pytest.mark.parametrize(("size", "is_cut"), [(199, True), (200, True), (201, False)])
+def test_a_truncated_event_has_at_most_the_bytes_of_a_line(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_cut: bool
+) -> None:
+    monkeypatch.setattr(reader, "MAX_RECORDING_LINE_BYTES", 200)
+    reason = (refusal(raw(tmp_path, HEAD + b"{".ljust(size, b"x"))).details or {})["reason"]
+    assert ("ends in the middle of this line" in reason) is is_cut
+
+
 def test_a_line_of_50_mb_is_refused_without_being_read_whole(tmp_path: Path) -> None:
     long = GOOD.replace(b"<hierarchy", b"x" * 50_000_000)
     error = refusal(raw(tmp_path, HEAD + GOOD + b"\n" + long + b"\n"))

@@ -83,6 +83,12 @@ def test_a_recording_that_begins_on_the_home_screen_begins_with_home() -> None:
     assert Story().click("App", HOME).window(APP).descriptions() == ["press home", "click App"]
 
 
+def test_a_recording_that_begins_with_typing_begins_with_its_app() -> None:
+    begun, typed = Story().text("a", "ab").steps().steps
+    assert (begun.kind, begun.package) == ("open_app", APP)
+    assert (typed.kind, typed.text) == ("enter_text", "ab")
+
+
 def test_texts_are_folded_to_the_last_one_of_each_field() -> None:
     box: dict[str, Any] = {
         "resourceId": f"{APP}:id/box",

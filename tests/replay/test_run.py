@@ -3,10 +3,12 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import UNSET
 
+from clawperator.contract import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 from clawperator.phone.apps import stress
 from clawperator.phone.toolkit.app import App, back, go, put
@@ -15,7 +17,10 @@ from clawperator.phone.toolkit.views import View, button, checkbox, column, fiel
 from clawperator.recording.compare.compare import compare
 from clawperator.recording.export import Export, export_recording, read_export
 from clawperator.replay import ReplayReport, open_demonstration, replay
-from clawperator.replay.run import StepOutcome
+from clawperator.replay import run as run_module
+from clawperator.replay.planner import ReplayStep
+from clawperator.replay.run import StepOutcome, run_steps
+from clawperator.replay.target import RecordedTarget
 from clawperator.testing import SimulatedPhone
 from tests.replay.flows import Flow, ReplayTarget, record, replay_target, settings_dark
 from tests.support.demonstrations import show_solar_limit
@@ -49,8 +54,10 @@ def failure(report: ReplayReport) -> tuple[str, str]:
 def test_the_phone_ends_in_the_recorded_state(target: ReplayTarget, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(show_solar_limit, tmp_path))
     with target.fresh() as (phone, connected):
-        assert replay(demonstration, connected).ok
+        report = replay(demonstration, connected)
+        assert report.ok
         assert phone.shows("Discharge to 40%")
+    assert any("with 100 % of the recorded ids and labels" in str(step.evidence) for step in report.steps)
 
 
 def test_every_checkpoint_points_to_the_execution_that_reached_it(target: ReplayTarget, tmp_path: Path) -> None:
@@ -174,6 +181,10 @@ def test_a_missing_row_stops_the_replay_and_no_other_row_is_taken_for_it(
 def test_a_click_without_effect_is_not_proved(target: ReplayTarget, tmp_path: Path) -> None:
     report = replay_shop(target, tmp_path, buy_milk, lambda: shop(does=False))
     assert failure(report) == ("click Buy", "REPLAY_EFFECT_MISSING")
+    assert isinstance(report.error, dict)
+    details = report.error["details"]
+    assert (details["expected"], details["observed"]) == (SHOP, SHOP)
+    assert "The bag is empty" in details["labels"]
 
 
 def test_rows_in_another_order_are_found_by_their_labels(target: ReplayTarget, tmp_path: Path) -> None:
@@ -411,3 +422,53 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ClawError) as refused:
         open_demonstration(str(tmp_path / "none.ndjson"))
     assert refused.value.code == "RECORDING_PARSE_FAILED"
+
+
+# A field that is cleared
+
+
+class FieldPhone:
+    """A phone with one field. It shows ``before``, and ``after`` once something was typed."""
+
+    serial = "field"
+
+    def __init__(self, before: str, after: str) -> None:
+        self._text, self._after = before, after
+
+    def run(self, actions: list[dict[str, Any]], *, timeout: float) -> ResultEnvelope:
+        assert timeout
+        steps = []
+        for number, action in enumerate(actions):
+            if action["type"] == "enter_text":
+                self._text = self._after
+            shown = (
+                f'<hierarchy rotation="0"><node class="a" package="{SHOP}" bounds="[0,0][200,200]"><node text='
+                f'"{self._text}" resource-id="{SHOP}:id/name" class="android.widget.EditText" package="{SHOP}" '
+                'clickable="true" enabled="true" bounds="[0,0][100,100]" /></node></hierarchy>'
+            )
+            data = {"text": shown, "foreground_package": SHOP} if action["type"] == "snapshot_ui" else {}
+            steps.append(StepResult(f"a{number}", action["type"], True, data))
+        return ResultEnvelope("c", "t", "success", steps, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "cleared"),
+    [
+        ("Bob", "Your name", True),  # it shows its hint now
+        ("Your name", "Your name", True),  # it was empty, as recorded
+        ("Bob", "Bob", False),
+    ],
+)
+def test_a_cleared_field_is_proved_by_another_text_or_by_the_recorded_one(
+    before: str, after: str, monkeypatch: pytest.MonkeyPatch, *, cleared: bool
+) -> None:
+    monkeypatch.setattr(run_module, "MAX_POLLS", 2)
+    field_ = RecordedTarget(package=SHOP, resource_id=f"{SHOP}:id/name", text="Your name", is_field=True)
+    step = ReplayStep(seq=1, last_seq=1, kind="enter_text", package=SHOP, target=field_)
+    ran = run_steps(FieldPhone(before, after), (step,))  # type: ignore[arg-type]
+    (outcome,) = ran.steps
+    if cleared:
+        assert (outcome.status, outcome.evidence) == ("proved", "the field was cleared")
+    else:
+        assert ran.error is not None
+        assert (outcome.status, ran.error.code) == ("failed", "REPLAY_EFFECT_MISSING")

@@ -215,3 +215,9 @@ def test_any_input_is_a_tree_or_a_typed_refusal(data: bytes | str, at: int) -> N
 def test_every_beginning_of_a_dump_is_refused(cut: int) -> None:
     whole = one("é😀\n").encode().rstrip()
     assert reason(whole[: cut % len(whole)]) in ("truncated", "syntax")
+
+
+def test_the_name_of_another_root_is_cut_after_40_characters() -> None:
+    with pytest.raises(ClawError) as caught:
+        parse_hierarchy(f"<{'a' * 60} />")
+    assert caught.value.message == f"the document is a <{'a' * 40}>, not a <hierarchy>"

@@ -55,6 +55,12 @@ def test_too_much_output_of_a_command_is_truncated(phone: Device) -> None:
         assert code_of(error) == "DEVICE_SHELL_UNAVAILABLE"
 
 
+def test_as_much_output_as_allowed_is_taken(phone: Device) -> None:
+    script = "head -c 1000 /dev/zero"
+    assert exec_out(phone, script, seconds=5, max_bytes=1000) == b"\0" * 1000
+    assert run_shell(phone, script, seconds=5, max_bytes=1000).stdout == b"\0" * 1000
+
+
 def test_a_command_that_does_not_end_is_left_at_its_deadline(phone: Device) -> None:
     start = time.monotonic()
     with pytest.raises(ClawError, match="timeout") as error:

@@ -33,7 +33,7 @@ def test_a_file_comes_back_as_it_was_sent(size: int, route: Route, tmp_path: Pat
     data = os.urandom(size)
     (tmp_path / "there").write_bytes(data)
     assert push_file(route.device, str(tmp_path / "there"), "/sdcard/a file", seconds=10) == size
-    assert route.shell("stat -c %s '/sdcard/a file'") == f"{size}\n"
+    assert route.shell("stat -c '%s %a' '/sdcard/a file'") == f"{size} 644\n"
     assert pull_file(route.device, "/sdcard/a file", str(tmp_path / "back"), seconds=10) == size
     assert (tmp_path / "back").read_bytes() == data
     assert read_file(route.device, "/sdcard/a file", size) == data

@@ -327,8 +327,19 @@ def test_deleting_is_refused_while_it_runs(sdk: Sdk) -> None:
     stop_emulator("a")
     assert delete_avd("a") == {"ok": True, "avdName": "a", "deleted": True}
     assert list_avds() == []
+
+
+@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize("deletes", [True, False])
+def test_an_emulator_is_deleted_when_the_tool_says_so_and_it_is_gone(
+    sdk: Sdk, code: int, *, deletes: bool
+) -> None:
     sdk.make_avd("b")
-    sdk.put("avdmanager", "exit 1")
+    work = 'rm -r "$ANDROID_AVD_HOME"/b.*' if deletes else "true"
+    sdk.put("avdmanager", f"{work}; exit {code}")
+    if deletes and code == 0:
+        assert delete_avd("b")["deleted"]
+        return
     with pytest.raises(ClawError) as caught:
         delete_avd("b")
     refused(caught, "EMULATOR_DELETE_FAILED")

@@ -6,7 +6,8 @@ the expected text a line ``...`` matches any lines, and ``…`` within a line an
 ends with ``; echo "exit $?"``. The blocks of a page share one fresh folder, in order.
 
 ``python`` blocks are run in that folder too; each ``# -> text`` names a line they print. ``json`` blocks are
-parsed, and validated when they are executions. ``text`` blocks are only looked at.
+parsed, and validated when they are executions. A ``yaml`` block is a GitHub workflow: the commands of its steps are
+run too, except for those that install. ``text`` blocks are only looked at.
 """
 
 import importlib.util
@@ -24,6 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
@@ -189,6 +191,27 @@ def run_python(block: Block, folder: Path) -> None:
     assert ran.stdout.splitlines() == expected, f"line {block.line}"
 
 
+def run_workflow(block: Block, folder: Path) -> None:
+    """Run the steps of a GitHub workflow in order, as far as they are commands, and check what they use."""
+    document = msgspec.yaml.decode(block.text)
+    # YAML 1.1 reads the key "on" as true.
+    assert set(document) == {"name", True, "permissions", "jobs"}
+    (job,) = document["jobs"].values()
+    assert job["timeout-minutes"] <= 30
+    uploaded = []
+    for step in job["steps"]:
+        assert ("run" in step) != ("uses" in step), step
+        if "uses" in step:
+            assert re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"]), step
+            uploaded += [step["with"]["path"]] if "upload" in step["uses"] else []
+        elif not step["run"].startswith("pip install "):
+            ran = shell(f"set -eo pipefail\n{step['run']}", folder)
+            assert ran.returncode == 0, f"{step['name']}: {ran.stdout}"
+    assert uploaded
+    for path in uploaded:
+        assert list((folder / path).rglob("*.*")), f"nothing to upload in {path}"
+
+
 def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
@@ -242,6 +265,8 @@ def test_examples_do_what_the_page_shows(page: Path, place: Path, run_demo: RunD
                 run_example(example, place, run_demo)
         elif block.language == "python":
             run_python(block, place)
+        elif block.language == "yaml":
+            run_workflow(block, place)
 
 
 @every_page
@@ -256,7 +281,7 @@ def test_json_blocks_are_valid(page: Path) -> None:
 @every_page
 def test_every_block_has_a_language(page: Path) -> None:
     for block in blocks(_read(page)):
-        assert block.language in {"console", "json", "python", "text"}, f"line {block.line}"
+        assert block.language in {"console", "json", "python", "text", "yaml"}, f"line {block.line}"
 
 
 @every_page

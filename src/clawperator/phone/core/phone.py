@@ -122,7 +122,7 @@ class Phone:
 
     def screenshot(self) -> bytes:
         """The screen as PNG."""
-        from clawperator.phone.render.painter import paint
+        from clawperator.phone.render.plain import paint
 
         with self.lock:
             return paint(self.windows, self.clock.now_ms()).encode()

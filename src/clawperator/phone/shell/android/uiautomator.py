@@ -172,7 +172,7 @@ def screencap(process: ShellProcess) -> int:
 
 
 def _raw_screenshot(phone: Phone) -> bytes:
-    from clawperator.phone.render.painter import paint
+    from clawperator.phone.render.plain import paint
 
     with phone.lock:
         canvas = paint(phone.windows, phone.clock.now_ms())

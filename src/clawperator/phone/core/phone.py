@@ -32,6 +32,7 @@ from clawperator.phone.toolkit.layout import PlacedView
 if TYPE_CHECKING:
     from clawperator.phone.cassette.cassette import Cassette
     from clawperator.phone.cassette.player import Player
+    from clawperator.phone.render.scene import Scene
 
 
 class Phone:
@@ -125,7 +126,14 @@ class Phone:
         from clawperator.phone.render.plain import paint
 
         with self.lock:
-            return paint(self.windows, self.clock.now_ms()).encode()
+            return paint(self.scene()).encode()
+
+    def scene(self) -> "Scene":
+        """What is on the screen now, for a picture of it."""
+        from clawperator.phone.render.scene import capture
+
+        with self.lock:
+            return capture(self.windows, self.settings, self.clock.now_ms())
 
     def foreground(self) -> str:
         """The package in the foreground."""

@@ -1,10 +1,8 @@
-"""Screenshots: draw the windows as plain rectangles and text."""
-
-from datetime import UTC, datetime
+"""Paint the screen as plain rectangles and text, where Pillow is not installed."""
 
 from clawperator.phone.core.window import Window
-from clawperator.phone.core.window_manager import WindowManager
 from clawperator.phone.render.canvas import Canvas, text_height, text_width
+from clawperator.phone.render.scene import Scene
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
 from clawperator.ui import Bounds, Node
@@ -15,25 +13,25 @@ _FILLS = {"surface": 0xECECE6, "accent": _ACCENT, "danger": 0xB3261E, "dark": _D
 _ON = 0x146C2E
 
 
-def paint(windows: WindowManager, now_ms: int) -> Canvas:
+def paint(scene: Scene) -> Canvas:
     """Draw the current screen. A sleeping phone is black."""
-    display = windows.display
-    canvas = Canvas(display.width, display.height, _PAGE if windows.awake else 0x000000)
-    if not windows.awake:
+    display = scene.display
+    canvas = Canvas(display.width, display.height, _PAGE if scene.awake else 0x000000)
+    if not scene.awake:
         return canvas
     scale = display.scale
-    for window in windows.app_windows():
+    for window in scene.windows:
         if window.entry.screen.kind != "activity":
             _paint_scrim(canvas, display.bounds)
             canvas.fill(window.bounds, _PAGE)
         _paint_window(canvas, window, scale)
-    keyboard = windows.keyboard()
-    for bar in (keyboard, windows.navigation()):
+        _paint_clocks(canvas, window, scene)
+    for bar in (scene.keyboard, scene.navigation):
         if bar is not None:
             canvas.fill(bar.bounds, _DARK)
             _paint_window(canvas, bar, scale)
-    _paint_status_bar(canvas, windows, now_ms)
-    _paint_toast(canvas, windows)
+    _paint_status_bar(canvas, scene)
+    _paint_toast(canvas, scene)
     return canvas
 
 
@@ -41,6 +39,13 @@ def _paint_window(canvas: Canvas, window: Window, scale: float) -> None:
     for node in window.nodes:
         if isinstance(node.source, PlacedView) and not node.bounds.is_empty:
             _paint_view(canvas, node, node.source.view, scale)
+
+
+def _paint_clocks(canvas: Canvas, window: Window, scene: Scene) -> None:
+    for node in window.nodes:
+        if isinstance(node.source, PlacedView) and node.source.view.shows_time:
+            view = node.source.view
+            _paint_text(canvas, scene.time, view, node.bounds, _INK, scene.display.scale)
 
 
 def _paint_view(canvas: Canvas, node: Node, view: View, scale: float) -> None:
@@ -57,7 +62,7 @@ def _paint_view(canvas: Canvas, node: Node, view: View, scale: float) -> None:
         _paint_switch(canvas, area, checked=node.flag("checked"))
     elif view.layout != "leaf" and node.flag("clickable"):
         canvas.fill(Bounds(area.left, area.bottom - 2, area.right, area.bottom), _LINE)
-    shown = node.label if view.layout == "leaf" else ""
+    shown = node.label if view.layout == "leaf" and not view.shows_time else ""
     if view.layout == "leaf" and not shown and node.flag("clickable") and not node.flag("checkable"):
         canvas.frame(_inset(area, 24), ink, 4)
     if view.picture:
@@ -146,19 +151,18 @@ def _paint_switch(canvas: Canvas, area: Bounds, *, checked: bool) -> None:
     )
 
 
-def _paint_status_bar(canvas: Canvas, windows: WindowManager, now_ms: int) -> None:
-    bar = windows.display.status_bar
+def _paint_status_bar(canvas: Canvas, scene: Scene) -> None:
+    bar = scene.display.status_bar
     canvas.fill(bar, _DARK)
-    clock = datetime.fromtimestamp(now_ms / 1000, UTC).strftime("%H:%M")
-    canvas.text(48, bar.centre[1] - 14, clock, 28, _ON_DARK, bar)
+    canvas.text(48, bar.centre[1] - 14, scene.time, 28, _ON_DARK, bar)
     canvas.text(bar.right - 260, bar.centre[1] - 14, "100%", 28, _ON_DARK, bar)
 
 
-def _paint_toast(canvas: Canvas, windows: WindowManager) -> None:
-    message = windows.toast_text()
-    if message is None:
+def _paint_toast(canvas: Canvas, scene: Scene) -> None:
+    message = scene.toast
+    if not message:
         return
-    content = windows.display.content
+    content = scene.display.content
     size = 32
     width = min(content.width - 80, text_width(message, size) + 80)
     left = (content.width - width) // 2

@@ -75,6 +75,8 @@ class View(Struct, frozen=True, kw_only=True, eq=False):
     tone: Literal["", "surface", "accent", "muted", "danger", "dark"] = ""
     # One or two characters drawn as an icon in screenshots.
     picture: str = ""
+    # A clock, whose hands or digits are in the picture only: a tree that changes each minute would help no client.
+    shows_time: bool = False
 
 
 def text(label: str, **more: Any) -> View:

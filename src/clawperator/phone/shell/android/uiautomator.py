@@ -175,5 +175,5 @@ def _raw_screenshot(phone: Phone) -> bytes:
     from clawperator.phone.render.plain import paint
 
     with phone.lock:
-        canvas = paint(phone.windows, phone.clock.now_ms())
+        canvas = paint(phone.scene())
     return raw_rgba(canvas)

@@ -21,6 +21,14 @@ _NUMBERS = ("123", "456", "789", ".0-")
 LAUNCHER = "com.android.launcher3"
 _ICON_COLUMNS = 4
 _ICON_ROW_DP = 104
+_DOCK = (
+    "com.android.chrome",
+    "com.android.settings",
+    "com.clawperator.notes",
+    "com.google.android.youtube",
+)
+# On a lower screen the dock would leave no room for the other apps.
+_DOCK_FROM_DP = 480
 
 
 def system_ui() -> App:
@@ -147,26 +155,31 @@ def installed_app(package: str, label: str, version: str) -> App:
 
 
 def launcher_app() -> App:
-    """The home screen with app icons, and the recent apps."""
+    """The home screen with a clock and app icons, and the recent apps."""
     app = App(LAUNCHER, "Launcher", system=True, launchable=False)
-    app.screen("home", title="Home screen", activity=f"{LAUNCHER}.uioverrides.QuickstepLauncher")(_home)
-    app.screen("recents", title="Recent apps", activity=f"{LAUNCHER}.uioverrides.QuickstepLauncher")(_recents)
+    activity = f"{LAUNCHER}.uioverrides.QuickstepLauncher"
+    app.screen("home", title="Home screen", activity=activity)(_home)
+    app.screen("recents", title="Recent apps", activity=activity)(_recents)
     return app
 
 
 def _home(context: AppContext) -> View:
-    found = sorted(
-        (p.app for p in context.system.packages.all() if p.app.launchable), key=lambda app: app.label.lower()
-    )
+    """A clock, the apps, and a dock with those that are used most, where there is room for it."""
+    system = context.system
+    found = sorted((p.app for p in system.packages.all() if p.app.launchable), key=lambda app: app.label.lower())
+    docked = [app for app in found if app.package in _DOCK] if system.content_height_dp >= _DOCK_FROM_DP else []
+    listed = [app for app in found if app not in docked]
 
     def icons(line: int) -> View:
-        shown = [_icon(app) for app in found[line * _ICON_COLUMNS : (line + 1) * _ICON_COLUMNS]]
+        shown = [_icon(app) for app in listed[line * _ICON_COLUMNS : (line + 1) * _ICON_COLUMNS]]
         return row(*shown, *(View(weight=1) for _ in range(_ICON_COLUMNS - len(shown))))
 
-    lines = Rows(-(-len(found) // _ICON_COLUMNS), _ICON_ROW_DP, icons)
+    lines = Rows(-(-len(listed) // _ICON_COLUMNS), _ICON_ROW_DP, icons)
+    dock = (row(*map(_icon, docked), id="hotseat", height=_ICON_ROW_DP),) if docked else ()
     return column(
-        text("Clawperator", size=14, id="clock", tone="muted", padding=16),
+        View(desc="Clock", id="clock", shows_time=True, height=112, padding=16, size=48),
         listing(rows=lines, id="apps_list_view", columns=_ICON_COLUMNS),
+        *dock,
         id="workspace",
         weight=1,
     )

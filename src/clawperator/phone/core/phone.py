@@ -135,6 +135,11 @@ class Phone:
         with self.lock:
             return capture(self.windows, self.settings, self.clock.now_ms())
 
+    @property
+    def content_height_dp(self) -> float:
+        """The height between the bars."""
+        return self.windows.display.content.height / self.windows.display.scale
+
     def foreground(self) -> str:
         """The package in the foreground."""
         with self.lock:

@@ -1,6 +1,6 @@
 """The Notes app: its list, its form, its account."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -94,6 +94,7 @@ def test_at_the_limit_notes_can_be_edited_but_not_added(phone: Phone) -> None:
     add_note(phone, "one more")
     assert find(phone, id="title_error").text == "The limit of 500 notes is reached"
     phone.go_back()
+    tap(phone, text="Discard")
     tap(phone, id="note_row")
     write_into(phone, "note_title", "!")
     save(phone)
@@ -128,21 +129,24 @@ def test_a_form_starts_with_what_the_note_holds_not_with_the_one_before(phone: P
     assert find(phone, id="note_body").text == "Write something"
 
 
-def test_leaving_a_changed_form_asks_for_confirmation(phone: Phone) -> None:
+@pytest.mark.parametrize("leave", [lambda phone: tap(phone, desc="Navigate up"), Phone.go_back])
+def test_leaving_a_changed_form_asks_for_confirmation(phone: Phone, leave: Callable[[Phone], None]) -> None:
     add_note(phone, "Bread")
     tap(phone, text="Bread")
     write_into(phone, "note_title", " and butter")
-    tap(phone, desc="Navigate up")
+    phone.windows.hide_keyboard()
+    leave(phone)
     tap(phone, text="Keep editing")
     assert find(phone, id="note_title").text == "Bread and butter"
-    tap(phone, desc="Navigate up")
+    leave(phone)
     tap(phone, text="Discard")
     assert titles(phone) == ["Bread"]
 
 
-def test_leaving_an_unchanged_form_needs_no_confirmation(phone: Phone) -> None:
+@pytest.mark.parametrize("leave", [lambda phone: tap(phone, desc="Navigate up"), Phone.go_back])
+def test_leaving_an_unchanged_form_needs_no_confirmation(phone: Phone, leave: Callable[[Phone], None]) -> None:
     tap(phone, desc="Add note")
-    tap(phone, desc="Navigate up")
+    leave(phone)
     assert find(phone, id="empty_view")
 
 

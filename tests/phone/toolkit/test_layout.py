@@ -58,13 +58,13 @@ def test_a_row_shares_its_width_by_weight() -> None:
     assert bounds_of(layout, "b").width == 720
 
 
-def test_a_button_in_the_corner_is_on_top_of_the_page() -> None:
+def test_a_button_in_the_corner_is_on_top_of_the_page_with_a_margin() -> None:
     layout = placed(
         frame(text("page", weight=1), View(text="+", width=56, height=56, corner=True), weight=1, height=500)
     )
-    corner = bounds_of(layout, "+")
-    assert corner.right == AREA.right
-    assert bounds_of(layout, "page").contains(*corner.centre)
+    corner, page = bounds_of(layout, "+"), bounds_of(layout, "page")
+    assert (page.right - corner.right, page.bottom - corner.bottom) == (42, 42)
+    assert page.contains(*corner.centre)
 
 
 def test_a_list_drops_what_is_scrolled_away_and_a_page_keeps_it_hidden() -> None:

@@ -49,7 +49,7 @@ def apps() -> list[App]:
     data = {"notes": {}, "next": 1, "account": ""}
     app = App(PACKAGE, "Notes", state=_STATE, data=data, version="2.1.0")
     app.screen("home", title="Notes", activity=f"{PACKAGE}.MainActivity")(_home)
-    app.screen("edit", title="Edit note", on_show=_fill)(_edit)
+    app.screen("edit", title="Edit note", on_show=_fill, on_back=_leave)(_edit)
     app.dialog("delete", title="Delete note?")(_delete)
     app.dialog("discard", title="Discard changes?")(_discard)
     app.screen("sign_in", title="Sign in", on_show=_clear_sign_in)(_sign_in)

@@ -179,7 +179,9 @@ class Phone:
             if self.windows.hide_keyboard():
                 return
             entry = self.tasks.front.top
-            if entry.screen.kind == "activity" or entry.screen.cancelable:
+            if entry.screen.on_back is not None:
+                self.perform(entry, entry.screen.on_back)
+            elif entry.screen.kind == "activity" or entry.screen.cancelable:
                 self.tasks.leave(entry)
 
     def go_home(self) -> None:

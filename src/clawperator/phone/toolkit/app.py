@@ -41,6 +41,8 @@ class AppScreen(Struct, frozen=True):
     tree: "Callable[[BackStackEntry], Hierarchy] | None" = None
     # The keys that it handles itself, by their names without KEYCODE_.
     keys: Mapping[str, Effect] = {}
+    # Runs instead of closing the screen when Back is pressed.
+    on_back: Effect | None = None
 
 
 class App:
@@ -90,11 +92,12 @@ class App:
         on_show: Effect | None = None,
         cancelable: bool = True,
         keys: Mapping[str, Effect] | None = None,
+        on_back: Effect | None = None,
     ) -> Callable[[Build], Build]:
         """A decorator: the function builds this screen.
 
-        ``on_show`` runs each time the screen is opened. ``keys`` are handlers by the name of their key, such as
-        MEDIA_PLAY_PAUSE.
+        ``on_show`` runs each time the screen is opened, ``on_back`` instead of closing it when Back is pressed.
+        ``keys`` are handlers by the name of their key, such as MEDIA_PLAY_PAUSE.
         """
         if not activity:
             plain = "android.app.AlertDialog" if kind != "activity" else f"{self.package}.{_camel(name)}Activity"
@@ -103,7 +106,15 @@ class App:
 
         def add(build: Build) -> Build:
             self.screens[name] = AppScreen(
-                name, build, kind, shown, activity, on_show, cancelable, keys=keys or {}
+                name,
+                build,
+                kind,
+                shown,
+                activity,
+                on_show,
+                cancelable,
+                keys=keys or {},
+                on_back=on_back,
             )
             return build
 

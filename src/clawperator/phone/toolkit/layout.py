@@ -9,6 +9,7 @@ from clawperator.ui import Bounds, Node
 _LINE_HEIGHT = 1.35  # in multiples of the text size
 _CHARACTER_WIDTH = 0.52  # the mean, in multiples of the text size
 _MAX_LINES = 40
+_CORNER_MARGIN = 16
 _BULLET = "•"
 _WEB = "android.webkit.WebView"
 
@@ -155,7 +156,9 @@ class LayoutPass:
             height = inner.height if child.weight else kid[1]
             area = Bounds(inner.left, inner.top, inner.left + width, inner.top + height)
             if child.corner:
-                area = Bounds(inner.right - width, inner.bottom - height, inner.right, inner.bottom)
+                margin = round(_CORNER_MARGIN * self._scale)
+                right, bottom = inner.right - margin, inner.bottom - margin
+                area = Bounds(right - width, bottom - height, right, bottom)
             self._place(child, kid, inside.child(area, i))
 
     def _place_column(self, view: View, measured: Measured, inside: "LayoutSlot") -> None:

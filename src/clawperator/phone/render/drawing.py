@@ -1,0 +1,155 @@
+"""A drawing: the shapes of a picture in the order in which they are drawn, as plain data.
+
+It holds what is drawn where; ``raster`` makes the pixels. Parts of a drawing that were made before need no pixels,
+so that most screenshots take little more than the time to describe them.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import groupby
+from typing import NamedTuple, TypeAlias
+
+from clawperator.phone.render.fonts import ascent, margin, mask_size
+from clawperator.phone.render.theme import mix
+from clawperator.ui import Bounds
+
+_MAX_RADIUS = 1_024
+
+# What a stamp shows: "text" with its characters and size; "icon" with its name and side; or "corner" with radius,
+# thickness and number: one of the four corners of a ring, or of a disc where radius and thickness are equal.
+ShapeKey: TypeAlias = tuple[str | int, ...]
+
+
+class Fill(NamedTuple):
+    """A rectangle of one colour."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+    colour: int
+
+
+class Stamp(NamedTuple):
+    """A shape in one colour with its upper left corner at a point. The rectangle is its visible part."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+    colour: int
+    key: ShapeKey
+    x: int
+    y: int
+
+
+Operation: TypeAlias = Fill | Stamp
+
+
+class Drawing:
+    """Collects the operations. A colour is ``0xRRGGBB``; nothing is drawn outside ``clip``."""
+
+    def __init__(self, width: int, height: int, background: int) -> None:
+        self.width = width
+        self.height = height
+        self.clip = Bounds(0, 0, width, height)
+        self.operations: list[Operation] = [Fill(0, 0, width, height, background)]
+
+    @contextmanager
+    def clipped(self, area: Bounds) -> Iterator[None]:
+        """Draw only inside an area, and inside the clip so far."""
+        before = self.clip
+        self.clip = before.intersection(area)
+        try:
+            yield
+        finally:
+            self.clip = before
+
+    def fill(self, area: Bounds, colour: int) -> None:
+        self._fill(area.left, area.top, area.right, area.bottom, colour)
+
+    def _fill(self, left: int, top: int, right: int, bottom: int, colour: int) -> None:
+        clip = self.clip
+        left, top, right, bottom = (
+            max(left, clip.left),
+            max(top, clip.top),
+            min(right, clip.right),
+            min(bottom, clip.bottom),
+        )
+        if left < right and top < bottom:
+            self.operations.append(Fill(left, top, right, bottom, colour))
+
+    def gradient(self, area: Bounds, first: int, last: int) -> None:
+        """Fill an area with colours from one at the top to another at the bottom."""
+        for top, bottom, colour in _steps(area.height, first, last):
+            self._fill(area.left, area.top + top, area.right, area.top + bottom, colour)
+
+    def dim(self, colour: int, part: float) -> None:
+        """Mix everything that is drawn so far with a colour."""
+        self.operations = [op._replace(colour=mix(op.colour, colour, part)) for op in self.operations]
+
+    def rounded(self, area: Bounds, radius: int, colour: int) -> None:
+        """Fill a rectangle with round corners."""
+        radius = _radius(area, radius)
+        left, top, right, bottom = area.left, area.top, area.right, area.bottom
+        if radius:
+            self._corners(area, radius, radius, colour)
+            self._fill(left + radius, top, right - radius, top + radius, colour)
+            self._fill(left + radius, bottom - radius, right - radius, bottom, colour)
+        self._fill(left, top + radius, right, bottom - radius, colour)
+
+    def outline(self, area: Bounds, radius: int, thickness: int, colour: int) -> None:
+        """Draw the inner edge of a rectangle with round corners."""
+        radius = _radius(area, radius)
+        thickness = max(1, min(thickness, area.width // 2, area.height // 2))
+        left, top, right, bottom = area.left, area.top, area.right, area.bottom
+        if radius:
+            self._corners(area, radius, min(thickness, radius), colour)
+        self._fill(left + radius, top, right - radius, top + thickness, colour)
+        self._fill(left + radius, bottom - thickness, right - radius, bottom, colour)
+        self._fill(left, top + radius, left + thickness, bottom - radius, colour)
+        self._fill(right - thickness, top + radius, right, bottom - radius, colour)
+
+    def disc(self, x: int, y: int, radius: int, colour: int) -> None:
+        """Fill a circle around a point."""
+        self.rounded(Bounds(x - radius, y - radius, x + radius, y + radius), radius, colour)
+
+    def icon(self, name: str, x: int, y: int, side: int, colour: int) -> None:
+        """Draw an icon in a square around a point."""
+        if side > 0:
+            self._stamp(("icon", name, side), x - side // 2, y - side // 2, side, side, colour)
+
+    def text(self, x: int, baseline: int, text: str, size: int, colour: int) -> None:
+        """Draw a line of text that starts at ``x``."""
+        if text and not text.isspace():
+            width, height = mask_size(text, size)
+            self._stamp(("text", text, size), x - margin(size), baseline - ascent(size), width, height, colour)
+
+    def _corners(self, area: Bounds, radius: int, thickness: int, colour: int) -> None:
+        right, bottom = area.right - radius, area.bottom - radius
+        places = ((area.left, area.top), (right, area.top), (area.left, bottom), (right, bottom))
+        for number, (x, y) in enumerate(places):
+            self._stamp(("corner", radius, thickness, number), x, y, radius, radius, colour)
+
+    def _stamp(self, key: ShapeKey, x: int, y: int, width: int, height: int, colour: int) -> None:  # noqa: PLR0913, PLR0917 - a shape and its place
+        clip = self.clip
+        left, top = max(x, clip.left), max(y, clip.top)
+        right, bottom = min(x + width, clip.right), min(y + height, clip.bottom)
+        if left < right and top < bottom:
+            self.operations.append(Stamp(left, top, right, bottom, colour, key, x, y))
+
+
+@lru_cache(maxsize=4)
+def _steps(height: int, first: int, last: int) -> list[tuple[int, int, int]]:
+    """A gradient as rows of one colour: their top, their bottom, and the colour."""
+    steps = []
+    colours = groupby(range(height), lambda y: mix(first, last, y / max(1, height - 1)))
+    for colour, rows in colours:
+        found = list(rows)
+        steps.append((found[0], found[-1] + 1, colour))
+    return steps
+
+
+def _radius(area: Bounds, radius: int) -> int:
+    return max(0, min(radius, area.width // 2, area.height // 2, _MAX_RADIUS))

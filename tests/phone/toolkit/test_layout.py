@@ -67,6 +67,21 @@ def test_a_button_in_the_corner_is_on_top_of_the_page_with_a_margin() -> None:
     assert page.contains(*corner.centre)
 
 
+def test_a_view_that_is_partly_scrolled_away_keeps_its_whole_area() -> None:
+    rows = [text(f"row {i}", height=100) for i in range(30)]
+    views = placed(column(listing(*rows, height=399))).views.values()
+    areas = {view.node.text: view.area for view in views}
+    assert areas["row 0"] is None
+    last = areas["row 3"]
+    assert last is not None
+    assert last.height == 262
+    assert (
+        last.bottom
+        > 136 + round(399 * 2.625)
+        >= bounds_of(placed(column(listing(*rows, height=399))), "row 3").bottom
+    )
+
+
 def test_a_list_drops_what_is_scrolled_away_and_a_page_keeps_it_hidden() -> None:
     rows = [text(f"row {i}", height=100) for i in range(30)]
     shown = [node.text for node in placed(column(listing(*rows, height=399))).nodes if node.text]

@@ -18,15 +18,19 @@ Measured = tuple[int, int, list["Measured"]]
 
 
 class PlacedView:
-    """The view behind a node: its screen, its key there, and how far it is scrolled."""
+    """The view behind a node: its screen, its key there, and how far it is scrolled.
 
-    __slots__ = ("entry", "extent", "key", "node", "offset", "view")
+    ``area`` is its whole area when only a part of it is visible; the node has the visible part.
+    """
+
+    __slots__ = ("area", "entry", "extent", "key", "node", "offset", "view")
 
     def __init__(self, view: View, entry: BackStackEntry, key: str, node: Node) -> None:
         self.view = view
         self.entry = entry
         self.key = key
         self.node = node
+        self.area: Bounds | None = None
         self.offset = (0, 0)
         self.extent = (0, 0)
 
@@ -133,6 +137,8 @@ class LayoutPass:
             left, top = min(max(area.left, clip.left), clip.right), min(max(area.top, clip.top), clip.bottom)
             shown = Bounds(left, top, left, top)
         placed = self._node(view, shown, slot, hidden=hidden)
+        if shown != area:
+            placed.area = area
         if view.layout == "leaf":
             return
         keeping, in_web = self._keeps_hidden, self._in_web

@@ -1,6 +1,7 @@
 """Every screen of the built-in apps that a few taps reach, and the taps that lead from one to another."""
 
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 
 from msgspec import Struct
@@ -35,16 +36,21 @@ class BuiltInTap(Struct, frozen=True, eq=False):
 @cache
 def built_in_screens() -> tuple[tuple[BuiltInScreen, ...], tuple[BuiltInTap, ...]]:
     """Walk through all apps of a simulated phone, each from its start and without its data."""
-    screens: dict[str, BuiltInScreen] = {}
     taps: list[BuiltInTap] = []
     with simulated_phone() as phone:
-        screens[phone.xml()] = BuiltInScreen("launcher", phone.xml())
-        for package in [name for name in _packages(phone) if phone.phone.launch(name)]:
-            _walk(phone, package, screens, taps)
-    return tuple(screens.values()), tuple(taps)
+        screens = tuple(visit_built_in_screens(phone, taps))
+    return screens, tuple(taps)
 
 
-def _walk(phone: SimulatedPhone, package: str, screens: dict[str, BuiltInScreen], taps: list[BuiltInTap]) -> None:
+def visit_built_in_screens(phone: SimulatedPhone, taps: list[BuiltInTap]) -> Iterator[BuiltInScreen]:
+    """Each screen while the phone shows it. ``taps`` grows meanwhile."""
+    seen = {phone.xml()}
+    yield BuiltInScreen("launcher", phone.xml())
+    for package in [name for name in _packages(phone) if phone.phone.launch(name)]:
+        yield from _walk(phone, package, seen, taps)
+
+
+def _walk(phone: SimulatedPhone, package: str, seen: set[str], taps: list[BuiltInTap]) -> Iterator[BuiltInScreen]:
     paths: list[tuple[int, ...]] = [()]
     for path in paths:  # grows meanwhile
         followed = _follow(phone, package, path)
@@ -53,10 +59,11 @@ def _walk(phone: SimulatedPhone, package: str, screens: dict[str, BuiltInScreen]
         name, before, after = followed
         if before is not None and path[-1] != _SCROLL:
             taps.append(BuiltInTap(name, before, after))
-        if after not in screens:
-            screens[after] = BuiltInScreen(name, after)
+        if after not in seen:
+            seen.add(after)
             if len(path) < _DEPTH:
                 paths += [(*path, number) for number in range(_SCROLL, len(_targets(phone.hierarchy(), path)))]
+            yield BuiltInScreen(name, after)
 
 
 def _follow(phone: SimulatedPhone, package: str, path: tuple[int, ...]) -> tuple[str, str | None, str] | None:

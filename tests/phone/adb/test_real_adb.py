@@ -301,7 +301,7 @@ def test_a_screenshot_is_a_whole_picture(adb: Adb) -> None:
     with Image.open(io.BytesIO(home), formats=["PNG"]) as picture:
         picture.load()
         assert picture.size == (1080, 2400)
-        colours = picture.convert("RGB").getcolors()
+        colours = picture.convert("RGB").getcolors(1080 * 2400)
         assert colours is not None
         assert len(colours) > 3
     adb.output("shell", "monkey -p com.android.settings -c android.intent.category.LAUNCHER 1")

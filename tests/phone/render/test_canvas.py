@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.render.canvas import Canvas, font_scale, raw_rgba, text_height, text_masks, text_width
+from clawperator.phone.render.canvas import Canvas, font_scale, text_height, text_masks, text_width
 from clawperator.ui.node import Bounds
 
 WHITE, BLACK, RED = 0xFFFFFF, 0x000000, 0xFF0000
@@ -128,10 +128,10 @@ def test_colours_beyond_the_limit_are_drawn_as_the_nearest() -> None:
     assert set(row[255:]) <= set(range(256))
 
 
-def test_a_raw_capture_has_its_header_and_four_bytes_a_pixel() -> None:
+def test_the_pixels_of_a_canvas_have_four_bytes() -> None:
     canvas = Canvas(2, 1)
     canvas.fill(Bounds(1, 0, 2, 1), 0x123456)
-    assert raw_rgba(canvas) == struct.pack("<IIII", 2, 1, 1, 1) + b"\xff\xff\xff\xff\x12\x34\x56\xff"
+    assert canvas.rgba() == b"\xff\xff\xff\xff\x12\x34\x56\xff"
 
 
 @pytest.mark.parametrize(("width", "height"), [(0, 1), (1, 0), (-1, 5), (100_000, 1)])

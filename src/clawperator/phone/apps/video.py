@@ -91,7 +91,8 @@ class Video(Struct, frozen=True):
     def facts(self) -> str:
         """A line of made-up but stable numbers."""
         seed = sum(map(ord, self.id + self.title))
-        return f"{self.channel}, {seed % 900 + 7}K views, {seed % 11 + 1} months ago"
+        months = seed % 11 + 1
+        return f"{self.channel}, {seed % 900 + 7}K views, {months} {'month' if months == 1 else 'months'} ago"
 
 
 def _catalogue() -> dict[str, Video]:
@@ -147,7 +148,7 @@ def _cards(videos: list[Video]) -> View:
     def card(i: int) -> View:
         video = videos[i]
         words = column(
-            text(video.title, id="title", size=16),
+            text(video.title, id="title", size=18),
             text(video.facts, id="details", size=12, tone="muted"),
             weight=1,
         )

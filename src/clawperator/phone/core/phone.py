@@ -66,6 +66,8 @@ class Phone:
         # Set by ``close``: background work in the shell stops waiting.
         self.stopping = threading.Event()
         self._suspended = 0
+        # The last screenshot, and what it shows.
+        self._picture: tuple[Scene, bytes] | None = None
         self._data: dict[str, dict[str, Any]] = {}
         self.tasks = Tasks(self._data_of, self._on_opened, self._on_front_changed)
         self.windows = WindowManager(
@@ -123,10 +125,20 @@ class Phone:
 
     def screenshot(self) -> bytes:
         """The screen as PNG."""
-        from clawperator.phone.render.plain import paint
+        from clawperator.phone.render.screenshot import png
 
         with self.lock:
-            return paint(self.scene()).encode()
+            scene = self.scene()
+            if self._picture is None or self._picture[0] != scene:
+                self._picture = scene, png(scene)
+            return self._picture[1]
+
+    def raw_screenshot(self) -> bytes:
+        """The screen as ``screencap`` writes it: a header of four numbers, then four bytes per pixel."""
+        from clawperator.phone.render.screenshot import raw_rgba
+
+        with self.lock:
+            return raw_rgba(self.scene())
 
     def scene(self) -> "Scene":
         """What is on the screen now, for a picture of it."""

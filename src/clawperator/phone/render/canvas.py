@@ -3,7 +3,6 @@
 A pixel is one byte, the index of a colour. That is enough for drawn screens, and a screenshot takes milliseconds.
 """
 
-import struct
 import unicodedata
 from functools import cache, lru_cache
 
@@ -14,8 +13,6 @@ _MAX_SIDE = 8_192
 _MAX_COLOURS = 256
 # More text in one line is unreadable.
 _MAX_TEXT = 1_000
-_RGBA_8888 = 1
-_SRGB = 1
 
 
 class Canvas:
@@ -92,6 +89,10 @@ class Canvas:
         """The canvas as PNG."""
         return encode_png(self.width, self.height, self._rows(), self.palette())
 
+    def rgba(self) -> bytes:
+        """Four bytes per pixel, row by row."""
+        return bytes(rgba(self.pixels(), shade_tables(self.palette())))
+
     def pixels(self) -> bytes:
         """The colour indices, row by row."""
         return bytes(self._pixels)
@@ -103,12 +104,6 @@ class Canvas:
     def palette(self) -> list[int]:
         """The colours by index."""
         return list(self._indices)
-
-
-def raw_rgba(canvas: Canvas) -> bytes:
-    """The format of ``screencap`` without ``-p``: a header of four numbers, then four bytes per pixel."""
-    header = struct.pack("<IIII", canvas.width, canvas.height, _RGBA_8888, _SRGB)
-    return header + rgba(canvas.pixels(), shade_tables(canvas.palette()))
 
 
 def _distance(a: int, b: int) -> int:

@@ -73,7 +73,7 @@ class View(Struct, frozen=True, kw_only=True, eq=False):
     size: float = 16
     # The colour scheme in screenshots.
     tone: Literal["", "surface", "accent", "muted", "danger", "dark"] = ""
-    # One or two characters drawn as an icon in screenshots.
+    # One or two characters drawn as an icon in plain screenshots; with a text, the view is an app on the launcher.
     picture: str = ""
     # A clock, whose hands or digits are in the picture only: a tree that changes each minute would help no client.
     shows_time: bool = False

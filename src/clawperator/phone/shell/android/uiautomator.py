@@ -4,7 +4,6 @@ from collections.abc import Callable
 from xml.sax.saxutils import quoteattr
 
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.render.canvas import raw_rgba
 from clawperator.phone.shell.android.base import print_error
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 from clawperator.phone.storage.filesystem import resolve
@@ -158,7 +157,7 @@ def screencap(process: ShellProcess) -> int:
             path = word
     phone = process.phone
     as_png = png or (path is not None and path.endswith(".png"))
-    image = phone.screenshot() if as_png else _raw_screenshot(phone)
+    image = phone.screenshot() if as_png else phone.raw_screenshot()
     if path is None:
         process.stdout.write(image)
         return 0
@@ -169,11 +168,3 @@ def screencap(process: ShellProcess) -> int:
         print_error(process, f"Error opening file: {path} ({e.strerror})")
         return 1
     return 0
-
-
-def _raw_screenshot(phone: Phone) -> bytes:
-    from clawperator.phone.render.plain import paint
-
-    with phone.lock:
-        canvas = paint(phone.scene())
-    return raw_rgba(canvas)

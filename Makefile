@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 PLAIN := .venv-plain
 SERVERS := .venv-servers
+OCR := .venv-ocr
 BIN := $(VENV)/bin
 # Without pip inside: some systems ship a venv module without ensurepip, and it is faster.
 MAKE_VENV := $(PYTHON) -m venv --clear --without-pip
@@ -10,7 +11,7 @@ INSTALL = $(PYTHON) -m pip --python $(@D)/bin/python --quiet --disable-pip-versi
 	--constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format coverage shape bench soak examples docs clean
+.PHONY: help demo test adbd check format coverage shape bench soak examples docs pictures ocr clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -30,6 +31,12 @@ $(PLAIN)/ready: pyproject.toml constraints.txt
 $(SERVERS)/ready: pyproject.toml constraints.txt
 	$(MAKE_VENV) $(@D)
 	$(INSTALL) '.[mcp,serve]'
+	@touch $@
+
+# The package with an OCR library.
+$(OCR)/ready: pyproject.toml constraints.txt tools/ocr-requirements.txt
+	$(MAKE_VENV) $(@D)
+	$(INSTALL) '.[images]' --requirement tools/ocr-requirements.txt
 	@touch $@
 
 demo: $(PLAIN)/ready ## run the product's main job on a simulated phone and show each document
@@ -80,5 +87,11 @@ examples: $(VENV)/ready ## run the random tests with many more examples
 docs: $(VENV)/ready ## regenerate the generated parts of docs/
 	$(BIN)/python docs/generate.py
 
+pictures: $(VENV)/ready ## draw the pictures of docs/pictures; needs chromium
+	$(BIN)/python -m tools.phone_pictures
+
+ocr: $(OCR)/ready ## read all screens of the simulated phone with an OCR library; fail below 95 % of the words
+	$(OCR)/bin/python -m tools.read_pictures
+
 clean: ## remove generated files
-	rm -rf $(VENV) $(PLAIN) $(SERVERS) demo
+	rm -rf $(VENV) $(PLAIN) $(SERVERS) $(OCR) demo

@@ -19,6 +19,7 @@ LAYERS = (
     "skills",
     "skill",
     "skill_api",
+    "report",
     "replay",
     "connection",
     "device",

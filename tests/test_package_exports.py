@@ -15,7 +15,7 @@ PACKAGES = sorted(
 
 
 def test_the_packages_are_known() -> None:
-    names = "agent commands connection contract device engine phone policy recording replay serve skills ui"
+    names = "agent commands connection contract device engine phone policy recording replay report serve skills ui"
     assert names.split() == PACKAGES
 
 

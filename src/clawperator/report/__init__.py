@@ -1,0 +1,20 @@
+"""Reports: one HTML file about a recording, a run, a replay, kept evidence or a failed test."""
+
+# Type checkers know this name; importing it from typing would cost every command some milliseconds.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from clawperator.report.screens import drawing_of
+else:
+    from clawperator._lazy import lazy_exports
+
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "screens": "drawing_of",
+        },
+    )
+
+__all__ = [
+    "drawing_of",
+]

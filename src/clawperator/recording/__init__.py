@@ -9,8 +9,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.recording.actions import CAUSED_WITHIN_MS, read_actions
     from clawperator.recording.check import recording_warnings
+    from clawperator.recording.compare.alignment import AlignmentRow
     from clawperator.recording.compare.compare import MATCHES, MODES, SUMMARIES, CompareReport, compare_recording
     from clawperator.recording.compare.inputs import STRATEGIES, declaration_beside
+    from clawperator.recording.compare.step_by_step import StepComparison, compare_step_by_step
     from clawperator.recording.compare.strategies import BaselineCheckpoint
     from clawperator.recording.compare.strategies.declared import Declaration
     from clawperator.recording.compare.strategies.derived import derive_checkpoints
@@ -73,8 +75,10 @@ else:
         {
             "actions": "CAUSED_WITHIN_MS read_actions",
             "check": "recording_warnings",
+            "compare.alignment": "AlignmentRow",
             "compare.compare": "CompareReport MATCHES MODES SUMMARIES compare_recording",
             "compare.inputs": "STRATEGIES declaration_beside",
+            "compare.step_by_step": "StepComparison compare_step_by_step",
             "compare.strategies": "BaselineCheckpoint",
             "compare.strategies.declared": "Declaration",
             "compare.strategies.derived": "derive_checkpoints",
@@ -111,6 +115,7 @@ __all__ = [
     "STRATEGIES",
     "SUMMARIES",
     "SYSTEM_UI",
+    "AlignmentRow",
     "BaselineCheckpoint",
     "ClickFacts",
     "CompareReport",
@@ -136,6 +141,7 @@ __all__ = [
     "RepairResult",
     "ScrollFacts",
     "SeqGaps",
+    "StepComparison",
     "StepLog",
     "TextChangeFacts",
     "UserAction",
@@ -145,6 +151,7 @@ __all__ = [
     "UserText",
     "WindowShown",
     "compare_recording",
+    "compare_step_by_step",
     "declaration_beside",
     "derive_checkpoints",
     "derived_path",

@@ -175,14 +175,14 @@ def read_result(path: str) -> SkillResult | Export:
         if run is not None:
             check_version(run)
     except UnicodeDecodeError:
-        raise _unusable(path, "result", "it is not valid UTF-8") from None
+        raise unusable(path, "result", "it is not valid UTF-8") from None
     except (msgspec.DecodeError, RecursionError) as e:
         reason = str(e).replace("`", "")
-        raise _unusable(path, "result", f"it is not a saved skills run with a skillResult: {reason}") from None
+        raise unusable(path, "result", f"it is not a saved skills run with a skillResult: {reason}") from None
     except ClawError as e:
-        raise _unusable(path, "result", e.message) from None
+        raise unusable(path, "result", e.message) from None
     if run is None:
-        raise _unusable(path, "result", "its skillResult is null: the skill printed no result frame")
+        raise unusable(path, "result", "its skillResult is null: the skill printed no result frame")
     return run
 
 
@@ -200,21 +200,21 @@ def find_declaration(path: str | None, baseline_path: str, *, required: bool) ->
     path = path or declaration_beside(baseline_path)
     if path is None:
         if required:
-            raise _unusable(baseline_path, "checkpoints", f"there is no {FILE_NAME} beside the baseline")
+            raise unusable(baseline_path, "checkpoints", f"there is no {FILE_NAME} beside the baseline")
         return None
     with _opened(path, "checkpoints") as file:
         data = file.read()
     try:
         return read_declaration(data)
     except ValueError as e:
-        raise _unusable(path, "checkpoints", f"it does not declare checkpoints: {e}") from None
+        raise unusable(path, "checkpoints", f"it does not declare checkpoints: {e}") from None
 
 
 def _export(path: str, role: InputRole, file: IO[bytes]) -> Export:
     try:
         return read_export_file(file)
     except ValueError as e:
-        raise _unusable(path, role, f"it is not a valid recording export: {e}") from None
+        raise unusable(path, role, f"it is not a valid recording export: {e}") from None
 
 
 @contextmanager
@@ -223,12 +223,12 @@ def _opened(path: str, role: InputRole) -> Iterator[IO[bytes]]:
     try:
         file = open_regular(path)
     except (OSError, ValueError) as e:
-        raise _unusable(path, role, why(e)) from e
+        raise unusable(path, role, why(e)) from e
     with file:
         try:
             yield file
         except OSError as e:
-            raise _unusable(path, role, why(e)) from e
+            raise unusable(path, role, why(e)) from e
 
 
 def _contains(file: IO[bytes], key: bytes) -> bool:
@@ -242,7 +242,7 @@ def _contains(file: IO[bytes], key: bytes) -> bool:
     return False
 
 
-def _unusable(path: str, role: InputRole, reason: str) -> ClawError:
+def unusable(path: str, role: InputRole, reason: str) -> ClawError:
     return ClawError(
         "RECORDING_COMPARE_FAILED",
         f"Cannot use the {role} {path}: {reason}",

@@ -1,0 +1,355 @@
+"""The report of a recording or of its export: steps, events, and the comparison with a run."""
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from clawperator._files import open_regular
+from clawperator.recording import (
+    FACTS,
+    AlignmentRow,
+    ClickFacts,
+    DescribedStep,
+    Event,
+    EventFacts,
+    Export,
+    PasswordMasker,
+    Recording,
+    SeqGaps,
+    StepComparison,
+    compare_step_by_step,
+    described_steps,
+    has_snapshot,
+    id_name,
+    is_export,
+    load_demonstration,
+    own_fields,
+    read_actions,
+)
+from clawperator.report.builder import MAX_ROWS, PageBuilder, ReportParts, RowScreens, RowStatus
+from clawperator.report.page_data import NO_SCREEN, Mark, PageList, PageRow, Tone, Verdict, filled, plural, seconds
+from clawperator.report.screens import ScreenTable
+
+STEPS, EVENTS, COMPARISON = "Steps", "Events", "Comparison"
+# Steps that are the appearance of a window: what they brought is their screen.
+_WINDOWS = frozenset(("open_app", "screen", "dialog"))
+# Keys are clicks on the system's bar, which do not change the app in front.
+_KEYS = frozenset(("back", "home", "recents"))
+_FACT_NAMES = {
+    "packageName": "Package",
+    "className": "Window class",
+    "title": "Window title",
+    "resourceId": "Resource id",
+    "text": "Text",
+    "contentDesc": "Description",
+    "bounds": "Bounds",
+    "key": "Key",
+}
+_EVENT_TITLES = {
+    "window_change": "Window",
+    "click": "Click",
+    "scroll": "Scroll",
+    "press_key": "Key",
+    "text_change": "Text",
+}
+_RELATIONS: dict[str, RowStatus] = {
+    "matched": RowStatus("matched", "good"),
+    "missing": RowStatus("missing", "bad"),
+    "extra": RowStatus("extra", "warn"),
+    "out_of_order": RowStatus("out of order", "warn"),
+    "wrong_status": RowStatus("wrong status", "bad"),
+}
+_FACTS = {facts.kind: facts for facts in FACTS}
+_FIELDS = {facts.kind: own_fields(facts) for facts in FACTS}
+_HEAD_BYTES = 4_096
+_OVERLAP = 8
+_YEAR_9999_MS = 253_402_300_800_000
+
+
+class _SeenEvent(Struct, frozen=True, gc=False):
+    """An event with the screen of its own snapshot, and the last screen known before it."""
+
+    event: EventFacts
+    screen: int
+    before: int
+
+
+def recording_report(path: str, builder: PageBuilder, run: str | None = None) -> ReportParts:
+    """The report of the recording or export in ``path``, compared with ``run``, if that is given.
+
+    A recording of any size is read twice, and its snapshots are never in memory or in a copy.
+    """
+    export = load_demonstration(path)
+    compared = None if run is None else compare_step_by_step(export, path, run)
+    if _is_export(path):
+        seen = list(_see(((event, event.snapshot.xml) for event in export.events), builder.screens))
+    else:
+        with Recording(path) as recording:
+            seen = recording.in_order(lambda events: list(_see(map(_with_xml, events), builder.screens)))
+    return _RecordingReport(export, seen, builder).parts(compared)
+
+
+def _is_export(path: str) -> bool:
+    with open_regular(path) as file:
+        return is_export(file.read(_HEAD_BYTES))
+
+
+def _with_xml(event: Event) -> tuple[EventFacts, str | None]:
+    return event, msgspec.json.decode(event.snapshot, type=str) if has_snapshot(event) else None
+
+
+def _see(events: Iterable[tuple[EventFacts, str | None]], screens: ScreenTable) -> Iterator[_SeenEvent]:
+    """The first events, masked, with their screens."""
+    masker = PasswordMasker()
+    before = NO_SCREEN
+    for event, xml in islice(events, MAX_ROWS):
+        masker.mask_event(event, xml)
+        screen = screens.add(None if xml is None else masker.mask_xml(xml))
+        yield _SeenEvent(_without_snapshot(event), screen, before)
+        before = before if screen == NO_SCREEN else screen
+
+
+def _without_snapshot(event: EventFacts) -> EventFacts:
+    """The event alone: a list of them must not keep every snapshot in memory."""
+    facts = _FACTS[event.kind]
+    return facts(**{name: getattr(event, name) for name in ("ts", "seq", *_FIELDS[event.kind])})
+
+
+class _RecordingReport:
+    def __init__(self, export: Export, seen: Sequence[_SeenEvent], builder: PageBuilder) -> None:
+        self._export = export
+        self._builder = builder
+        self._start = export.timeline.firstEventTs
+        self._seen = seen
+        self._seqs = [one.event.seq for one in seen]
+
+    def parts(self, compared: StepComparison | None) -> ReportParts:
+        export, builder = self._export, self._builder
+        events = [self._event_row(one) for one in self._seen]
+        described = list(islice(described_steps(read_actions(one.event for one in self._seen)), MAX_ROWS))
+        steps = [self._step_row(step) for step in described]
+        lists = filled(PageList(STEPS, steps), PageList(EVENTS, events))
+        total = len(export.events)
+        if total > len(self._seen):
+            builder.warnings.append(f"Only the first {len(self._seen):,} of {total:,} events are shown.")
+        if not builder.screens and not builder.screens.unreadable:
+            builder.warnings.append(self._why_no_screens())
+        verdict, selected = None, (0, 0)
+        if compared is None:
+            gaps = SeqGaps()
+            deque(gaps.watch(export.events), maxlen=0)
+            builder.warnings += gaps.warnings()
+        else:
+            builder.warnings += compared.report.warnings or []
+            lists = filled(PageList(COMPARISON, self._comparison(compared, described, steps)), *lists)
+            verdict = _verdict(compared)
+            first = next((i for i, row in enumerate(compared.rows) if row.relation != "matched"), 0)
+            selected = (0, first)
+        session = export.session
+        return ReportParts(
+            kind="Recording",
+            title=session.sessionId,
+            facts=[
+                ("Started", _moment(session.startedAt)),
+                ("Duration", seconds(export.timeline.durationMs) if export.timeline.durationMs else None),
+                ("Steps", f"{len(steps):,}"),
+                ("Events", f"{total:,}"),
+                ("Screens", f"{len(builder.screens):,}"),
+                ("Package changes", f"{len(export.packageTransitions):,}"),
+                ("Recorded by", session.operatorPackage),
+            ],
+            lists=lists,
+            verdict=verdict,
+            selected=selected,
+        )
+
+    def _why_no_screens(self) -> str:
+        if any(event.snapshot.present for event in self._export.events):
+            return "The export was written without snapshots. Report the recording itself to see its screens."
+        return "The recording has no snapshots, so there are no screens to show."
+
+    # Events
+
+    def _event_row(self, one: _SeenEvent) -> PageRow:
+        event = one.event
+        screen = one.before if one.screen == NO_SCREEN else one.screen
+        facts = [(_FACT_NAMES.get(name, name), _value(getattr(event, name))) for name in _FIELDS[event.kind]]
+        after = NO_SCREEN
+        mark = _bounds(event)
+        if event.kind == "window_change":
+            screen, after = one.before, one.screen
+        return self._builder.row(
+            event.kind,
+            _event_title(event),
+            [("Event", f"{event.kind}, seq {event.seq}"), *facts],
+            time=self._since_start(event.ts),
+            package=getattr(event, "packageName", ""),
+            screens=RowScreens(screen, after, mark),
+        )
+
+    def _since_start(self, ts: float) -> float | None:
+        return None if self._start is None else ts - self._start
+
+    # Steps
+
+    def _step_row(self, step: DescribedStep) -> PageRow:
+        first = bisect_left(self._seqs, step.seq)
+        last = max(bisect_right(self._seqs, step.lastSeq) - 1, first)
+        own = self._seen[first : last + 1]
+        text = "" if step.text is UNSET else step.text
+        count = plural(step.events, "event")
+        return self._builder.row(
+            step.kind,
+            step.sentence.removesuffix(f" ({step.confidence} confidence: {step.why or None})"),
+            [
+                ("Text entered", text if step.kind == "enter_text" else None),
+                ("Text before", text if step.kind == "choose_suggestion" else None),
+                ("Target", step.target or None),
+                ("Resource id", step.resourceId or None),
+                ("Package", step.packageName),
+                ("Checkpoint", step.checkpoint or None),
+                ("Confidence", None if step.confidence == "recorded" else f"{step.confidence}: {step.why or ''}"),
+                (
+                    "Events",
+                    f"{count}, seq {step.seq}" + (f" to {step.lastSeq}" if step.lastSeq != step.seq else ""),
+                ),
+            ],
+            time=self._since_start(own[0].event.ts) if own else None,
+            note="" if step.confidence == "recorded" else f"{step.confidence} confidence",
+            package="" if step.kind in _KEYS else step.packageName,
+            screens=self._step_screens(step, own, last),
+            link=first if own else -1,
+        )
+
+    def _step_screens(self, step: DescribedStep, own: Sequence[_SeenEvent], last: int) -> RowScreens:
+        if not own:
+            return RowScreens()
+        click = next((one for one in own if isinstance(one.event, ClickFacts)), None)
+        if click is None and step.kind in _WINDOWS:
+            shown = next((one.screen for one in reversed(own) if one.screen != NO_SCREEN), NO_SCREEN)
+            return RowScreens(own[0].before, shown)
+        start = click or own[0]
+        before = start.before if start.screen == NO_SCREEN else start.screen
+        later = islice(self._seen, last + 1, None) if click is None or step.kind not in _WINDOWS else own[1:]
+        after = next((one.screen for one in later if one.screen != NO_SCREEN), NO_SCREEN)
+        return RowScreens(before, after, self._mark(step, before, click))
+
+    def _mark(self, step: DescribedStep, screen: int, click: _SeenEvent | None) -> Mark | None:
+        """What was touched: the bounds of the click, or else the node that the step names."""
+        if click is not None:
+            return _bounds(click.event)
+        screens = self._builder.screens
+        if step.kind in ("enter_text", "scroll") and step.resourceId and (name := id_name(step.resourceId)):
+            return screens.find(screen, name=name)
+        if step.kind == "enter_text":
+            return screens.find(screen, kind="field", state="focused")
+        return screens.find(screen, state="scrollable") if step.kind == "scroll" else None
+
+    # Comparison
+
+    def _comparison(
+        self, compared: StepComparison, described: Sequence[DescribedStep], steps: Sequence[PageRow]
+    ) -> list[PageRow]:
+        rows = []
+        starts = [step.seq for step in described]
+        diverged = False
+        for row in compared.rows:
+            point = compared.checkpoints.get(row.checkpoint)
+            is_expected = row.baselineIndex is not UNSET
+            expected, actual = "not in the recording", "not reached"
+            if row.baselineIndex is not UNSET:
+                expected = f"step {row.baselineIndex + 1}: ok"
+            if row.actualIndex is not UNSET:
+                actual = f"step {row.actualIndex + 1}: {row.actualStatus}"
+            is_first = not diverged and row.relation != "matched"
+            diverged = diverged or is_first
+            link = -1 if point is None or not is_expected else _step_at(described, starts, point.seq)
+            shown = RowScreens()
+            if link >= 0:
+                shown = RowScreens(steps[link].before, steps[link].after, steps[link].mark)
+            rows.append(
+                self._builder.row(
+                    "checkpoint",
+                    row.checkpoint,
+                    [
+                        ("First divergence", "The run left the recorded path here." if is_first else None),
+                        ("Expected", expected),
+                        ("Actual", actual),
+                        ("Recorded as", point.summary if point and is_expected else None),
+                        ("Recorded step", described[link].sentence if link >= 0 else None),
+                        ("Note", row.note or None),
+                    ],
+                    note=("first divergence · " if is_first else "") + _places(row),
+                    status=_RELATIONS[row.relation],
+                    screens=shown,
+                    link=link,
+                )
+            )
+        return rows
+
+
+def _places(row: AlignmentRow) -> str:
+    """Where a checkpoint is in the recording and in the run, in a few words."""
+    if row.baselineIndex is UNSET:
+        return "not in the recording"
+    expected = f"expected as step {row.baselineIndex + 1}"
+    actual = "not reached" if row.actualIndex is UNSET else f"was step {row.actualIndex + 1}"
+    return f"{expected}, {actual}"
+
+
+def _step_at(steps: Sequence[DescribedStep], starts: Sequence[float], seq: float) -> int:
+    """The position of the step that an event belongs to. Steps come in order, but may overlap a little."""
+    last = bisect_right(starts, seq) - 1
+    return next((i for i in range(last, max(last - _OVERLAP, -1), -1) if seq <= steps[i].lastSeq), -1)
+
+
+def _verdict(compared: StepComparison) -> Verdict:
+    report = compared.report
+    coverage = report.baselineCoverage
+    about = (
+        f"{coverage.covered} of {coverage.declared} checkpoints; terminal verification: "
+        f"{report.terminalVerificationStatus}; compared with {report.actual.skillId} "
+        f"({report.normalizationStrategy}, {report.compareMode})"
+    )
+    tone: Tone = "good" if report.is_match else "bad"
+    return Verdict(tone, report.outcome, report.summary, (report.reason or "", about, report.hint or ""))
+
+
+def _bounds(event: EventFacts) -> Mark | None:
+    if not isinstance(event, ClickFacts):
+        return None
+    box = event.bounds
+    edges = (box.left, box.top, box.right, box.bottom)
+    if box.right <= box.left or box.bottom <= box.top:
+        return None
+    left, top, right, bottom = (round(min(max(edge, 0), 100_000)) for edge in edges)
+    return left, top, right, bottom
+
+
+def _event_title(event: EventFacts) -> str:
+    name = _EVENT_TITLES[event.kind]
+    for field in ("text", "contentDesc", "title", "key", "resourceId", "className", "packageName"):
+        value = getattr(event, field, None)
+        if value and value.strip():
+            return f"{name} {value}"
+    return name
+
+
+def _value(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value or None
+    if isinstance(value, int | float):
+        return f"{value}"
+    edges = [getattr(value, edge) for edge in ("left", "top", "right", "bottom")]
+    return "[{},{}][{},{}]".format(*edges)
+
+
+def _moment(ms: float) -> str | None:
+    if not 0 < ms < _YEAR_9999_MS:
+        return None
+    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

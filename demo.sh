@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Clawperator's main job on a simulated phone: validate and run a plan, record a person, export the recording, compare
-# runs with it, and run instructions in plain English.
+# runs with it, run instructions in plain English, and write a report of what was recorded.
 # Works in a fresh folder ./demo beside this file. Stops at the first unexpected result.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -266,5 +266,10 @@ expect snapshot.json
 run 0 20 0 clawperator phone stop
 expect '"wasRunning":true'
 
+heading 'report: the recording with its screens, compared with the skill, as one HTML file.'
+run 0 20 0 clawperator report recordings/solar.ndjson --compare skill.skills-run.json
+expect '"outputFile":"recordings/solar.ndjson.report.html"' '"outcome":"literal_match"'
+
 rm answer
 printf '\n%sDemo passed. The files are in ./demo.%s\n' "$bold" "$plain"
+printf 'Open the report in a browser: %s\n' "$PWD/recordings/solar.ndjson.report.html"

@@ -195,6 +195,7 @@ NOT_ON_A_PHONE = frozenset(
         *(f"recording {name}" for name in ("parse", "describe", "export", "compare", "repair")),
         *(name for name, _ in leaves() if name.split()[0] in ("skills", "phone", "emulator", "provision")),
         *("setup", "logs", "schema", "completion", "config", "help", "agents init", "mcp", "serve", "pair"),
+        "report",
     }
 )
 """Commands that need no device, start programs of their own, or need files that the matrix has not."""

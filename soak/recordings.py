@@ -1,4 +1,4 @@
-"""Readers of recordings: parse, export, describe, compare, repair, declared checkpoints and cassettes."""
+"""Readers of recordings: parse, export, describe, report, compare, repair, declared checkpoints and cassettes."""
 
 import json
 from collections.abc import Callable
@@ -17,6 +17,7 @@ from clawperator.recording import (
 )
 from clawperator.recording.compare.strategies.declared import read_declaration
 from clawperator.recording.events import InvalidLineError, decode_event, trim_line
+from clawperator.report import write_report
 from soak.fuzz import Target, reads, reads_file
 from soak.runner import require
 
@@ -70,6 +71,8 @@ def _all_commands(path: str) -> None:
     attempt("parse", lambda: _parsed(path))
     attempt("export", lambda: export_recording(path, export, snapshots="include").eventCount)
     attempt("describe", lambda: describe_recording(path)[0].eventCount)
+    attempt("report", lambda: write_report(path, out=export + ".html").rowCount)
+    require(("report" in counts) == ("export" in counts), "report accepts what export accepts")
     require("parse" in counts or "export" in failed, "parse accepts a recording that export accepts")
     require("export" in counts or "parse" in failed, "export accepts a recording that parse accepts")
     if "export" in counts:

@@ -509,7 +509,9 @@ SEARCH = (
 OUTLINE = f'rm -rf "$HOME/.clawperator/references"; {SETTINGS} && clawperator snapshot --view outline'
 # The commands that bring the phone to the screen of an example, by its words or its first ones. Where there are none,
 # Settings is opened, except for the commands that use no screen.
-WITHOUT_SCREEN = frozenset({"agents", "config", "emulator", "provision", "recording", "schema", "skills"})
+WITHOUT_SCREEN = frozenset(
+    {"agents", "config", "emulator", "provision", "recording", "report", "schema", "skills"}
+)
 BEFORE = {
     "click e12": OUTLINE,
     "double-tap e12": OUTLINE,

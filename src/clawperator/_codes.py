@@ -277,6 +277,7 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "RECORDING_STOP_FAILED": Code(_RUNTIME, True, "the device could not finish the recording"),
         "RECORDING_UNAVAILABLE": Code(_RUNTIME, False, "the device or backend has no recorder"),
         "RECORDING_REPLAY_FAILED": Code(_PARSE, False, "nothing to replay, or the report cannot be written"),
+        "REPORT_FAILED": Code(_PARSE, False, "nothing that can be reported, or the report cannot be written"),
     },
     "replay": {
         "REPLAY_TARGET_NOT_FOUND": Code(

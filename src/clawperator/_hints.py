@@ -164,6 +164,7 @@ HINTS: Mapping[str, str] = {
     "RECORDING_STOP_FAILED": _DOCTOR,
     "RECORDING_UNAVAILABLE": "Record with the Operator: run it with '--backend operator'.",
     "RECORDING_REPLAY_FAILED": _RECORDING,
+    "REPORT_FAILED": "Run 'clawperator report --help' for what can be reported.",
     "REPLAY_TARGET_AMBIGUOUS": _SNAPSHOT,
     "REPLAY_EFFECT_MISSING": _SNAPSHOT,
     "REGISTRY_READ_FAILED": _SKILL,

@@ -42,6 +42,7 @@ from clawperator.recording import (
     StepLog,
 )
 from clawperator.replay import ReplayPlan, ReplayReport
+from clawperator.report import ReportResult
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
@@ -208,6 +209,7 @@ SCHEMAS: Mapping[str, DocumentSchema] = {
     "compare-report": DocumentSchema("output of recording compare", _of(CompareReport)),
     "replay-plan": DocumentSchema("output of recording replay --dry-run", _of(ReplayPlan)),
     "replay-report": DocumentSchema("output of recording replay", _of(ReplayReport)),
+    "report-result": DocumentSchema("output of report", _of(ReportResult)),
     "evidence-manifest": DocumentSchema("manifest.json of a folder that --evidence wrote", _of(EvidenceManifest)),
     "watch": DocumentSchema("a line of watch", _of(ScreenReport)),
     "claw-envelope": DocumentSchema("fields that every claw command prints, beside its own", _claw_envelope),

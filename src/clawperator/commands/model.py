@@ -25,8 +25,8 @@ class Flag(Struct, frozen=True):
 
     A ``literal`` flag refuses a value that begins with a dash, unless it is written with ``=``. ``path`` is the
     kind of path that its value is, except for the values ``not_paths``. Without the flag the output is beside the
-    file of the flag ``beside``, if that is set. ``choices`` are its values, for shell completion; the handler
-    checks them.
+    file of the flag ``beside``, or of the first word, if ``beside`` is the ``usage`` of the command. ``choices``
+    are its values, for shell completion; the handler checks them.
     """
 
     name: str

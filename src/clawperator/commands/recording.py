@@ -1,4 +1,4 @@
-"""Commands that record on a device and process recordings."""
+"""Commands that record on a device, process recordings, and write reports."""
 
 from clawperator.commands.actions import RECORDING_ACTIONS
 from clawperator.commands.model import BACKEND, EVIDENCE, JUNIT, Command, Flag, switch
@@ -136,4 +136,30 @@ RECORDING = Command(
             subject="--input",
         ),
     ),
+)
+
+REPORT = Command(
+    "report",
+    "Write an HTML report of a recording, a run or kept evidence.",
+    "<path>",
+    flags=(
+        Flag(
+            "--compare",
+            "compare the recording with this run: a saved 'skills run --json', a replay, a recording or an export",
+            "<file>",
+            path="in",
+        ),
+        Flag("--out", "output file (default: <path>.report.html)", "<file>", path="out", beside="<path>"),
+    ),
+    examples=(
+        "clawperator report ./recordings/demo.ndjson",
+        "clawperator report ./recordings/demo.ndjson --compare demo.skills-run.json --out demo.html",
+    ),
+    notes=(
+        "<path> is a recording (.ndjson), its export, the saved output of 'recording replay' or of 'skills run\n"
+        "--json', or a folder that --evidence made. The report is one file and loads nothing from anywhere."
+    ),
+    handler="clawperator.cli.handlers.report:report",
+    level="act",
+    word_path="in",
 )

@@ -9,7 +9,7 @@ from clawperator.commands.devices import DEVICE_COMMANDS, VERSION
 from clawperator.commands.gestures import GESTURE_COMMANDS
 from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, switch
 from clawperator.commands.phones import PHONE
-from clawperator.commands.recording import RECORDING
+from clawperator.commands.recording import RECORDING, REPORT
 from clawperator.commands.servers import SERVER_COMMANDS
 from clawperator.commands.skills import SKILLS
 
@@ -109,6 +109,7 @@ COMMANDS: tuple[Command, ...] = (
     *DEVICE_ACTION_COMMANDS,
     _EXEC,
     RECORDING,
+    REPORT,
     SKILLS,
     PHONE,
     *DEVICE_COMMANDS,

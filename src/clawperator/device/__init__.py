@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clawperator.device.run import add_views, run_plan, with_captures
     from clawperator.device.running import RunningExecution, still_running
     from clawperator.device.screen_watch import ScreenReport, ScreenWatch
-    from clawperator.device.secrets import SecretReader, is_declared
+    from clawperator.device.secrets import SecretReader, active_recording, declared_texts, is_declared
     from clawperator.device.serials import MAX_SERIAL_BYTES, device_flag
     from clawperator.device.settings import default_backend, default_timeout_ms, named_operator
     from clawperator.device.setup.compatibility_report import CompatibilityReport, make_report
@@ -57,7 +57,7 @@ else:
             "run": "add_views run_plan with_captures",
             "running": "RunningExecution still_running",
             "screen_watch": "ScreenReport ScreenWatch",
-            "secrets": "SecretReader is_declared",
+            "secrets": "SecretReader active_recording declared_texts is_declared",
             "operators": "enabled_operator find_operator",
             "settings": "default_backend default_timeout_ms named_operator",
             "serials": "MAX_SERIAL_BYTES device_flag",
@@ -104,12 +104,14 @@ __all__ = [
     "ScreenWatch",
     "SecretReader",
     "ShellAnswer",
+    "active_recording",
     "add_views",
     "check_address",
     "check_code",
     "check_session_id",
     "check_uri_schemes",
     "command_line",
+    "declared_texts",
     "default_backend",
     "default_timeout_ms",
     "device_flag",

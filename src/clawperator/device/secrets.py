@@ -72,12 +72,17 @@ class SecretReader:
         )
 
     def active_recording(self) -> str | None:
-        try:
-            with open(_marker(self._serial), encoding="ascii") as file:
-                session = file.read(256)
-        except (OSError, ValueError):
-            return None
-        return session if SESSION_ID.fullmatch(session) else None
+        return active_recording(self._serial)
+
+
+def active_recording(serial: str) -> str | None:
+    """The id of the recording that this host started on a device and has not stopped."""
+    try:
+        with open(_marker(serial), encoding="ascii") as file:
+            session = file.read(256)
+    except (OSError, ValueError):
+        return None
+    return session if SESSION_ID.fullmatch(session) else None
 
 
 def note_recordings(serial: str, steps: Iterable[StepResult]) -> None:

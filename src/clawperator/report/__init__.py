@@ -5,6 +5,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.report.screens import drawing_of
+    from clawperator.report.write import ReportResult, write_report
 else:
     from clawperator._lazy import lazy_exports
 
@@ -12,9 +13,12 @@ else:
         __name__,
         {
             "screens": "drawing_of",
+            "write": "ReportResult write_report",
         },
     )
 
 __all__ = [
+    "ReportResult",
     "drawing_of",
+    "write_report",
 ]

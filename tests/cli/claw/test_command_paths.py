@@ -59,6 +59,39 @@ def test_a_default_output_in_a_folder_of_skills_is_refused(recording: Path, comm
     assert not (skills / OUTPUTS[command]).exists()
 
 
+def test_a_report_is_written_beside_its_input(recording: Path) -> None:
+    assert claw_json("exec-command", "report", "demo.ndjson").code == 0
+    assert recording.with_name("demo.ndjson.report.html").is_file()
+
+
+@pytest.mark.parametrize("path", ["skills/demo.ndjson", "../outside.ndjson", ".claw/demo.ndjson"])
+def test_a_report_of_a_protected_or_foreign_file_is_refused(recording: Path, path: str) -> None:
+    source = (recording.parent / path).resolve()
+    source.parent.mkdir(exist_ok=True)
+    source.write_bytes(recording.read_bytes())
+    (recording.parent / "skills").mkdir(exist_ok=True)
+    (recording.parent / "skills" / "skills-registry.json").write_text("{}")
+    error = claw_json("exec-command", "report", path).json["error"]
+    assert error["code"] == "PERMISSION_DENIED"
+    assert list(source.parent.glob("*.html")) == []
+
+
+def test_a_report_of_the_working_folder_is_not_written_beside_it(folder: Path) -> None:
+    (folder / "manifest.json").write_text("{}")
+    error = claw_json("exec-command", "report", ".").json["error"]
+    assert error["code"] == "PERMISSION_DENIED"
+    assert not folder.with_name(f"{folder.name}.report.html").exists()
+
+
+def test_a_report_through_a_link_to_the_settings_is_refused(recording: Path) -> None:
+    settings = recording.parent / ".claw/settings.json"
+    settings.parent.mkdir()
+    settings.write_text(SETTINGS)
+    recording.with_name("demo.ndjson.report.html").symlink_to(settings)
+    assert claw_json("exec-command", "report", "demo.ndjson").code == 1
+    assert settings.read_text() == SETTINGS
+
+
 def test_a_pulled_recording_does_not_go_through_a_link_inside_the_folder(folder: Path) -> None:
     sessions = folder / ".claw/sessions"
     sessions.mkdir(parents=True)

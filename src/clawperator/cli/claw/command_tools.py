@@ -142,15 +142,17 @@ def confined_arguments(arguments: ParsedArguments, folder: WorkingFolder, title:
         for flag in command.flags
         if flag.path and arguments.has(flag.name)
     }
+    words = arguments.words
+    if command.word_path:
+        word = Flag("", "", path=command.word_path)
+        words = tuple(_confined(text, word, folder, title) for text in words)
     for flag in command.flags:
         if flag.beside and not arguments.has(flag.name):
             for source in values.get(flag.beside, ()):
                 beside = os.path.join(source, "out") if os.path.isdir(source) else f"{source}.out"
                 confine(folder, beside, title, "write")
-    words = arguments.words
-    if command.word_path:
-        word = Flag("", "", path=command.word_path)
-        words = tuple(_confined(text, word, folder, title) for text in words)
+            if words and flag.beside == command.usage:
+                confine(folder, f"{words[0]}.out", title, "write")
     return replace(arguments, words=words, values={**arguments.values, **values})
 
 

@@ -55,6 +55,7 @@ RENDERERS: Mapping[str, Renderer] = {
     "recording repair": reports.repaired_blocks,
     "recording compare": reports.compare_blocks,
     "recording replay": reports.replay_blocks,
+    "report": reports.report_blocks,
     "config": listings.config_blocks,
     "mcp": listings.client_blocks,
     "agents init": listings.written_blocks,

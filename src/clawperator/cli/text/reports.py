@@ -210,6 +210,21 @@ def repaired_blocks(document: Document) -> Iterator[Block]:
         yield f"  … {dropped - len(rows)} more"
 
 
+def report_blocks(document: Document) -> Iterator[Block]:
+    """Where a report was written, and what it is about."""
+    what = f"{document['kind'].lower()} {document['title']}"
+    yield f"wrote the report of {what} to {document['outputFile']}"
+    yield Fields(
+        [
+            ("outcome", document.get("outcome", "")),
+            ("rows", str(document["rowCount"])),
+            ("screens", str(document["screenCount"])),
+        ],
+        2,
+    )
+    yield from warning_lines(document.get("warnings"))
+
+
 def pulled_blocks(document: Document) -> Iterator[Block]:
     yield f"pulled {document['sessionId']} to {document['localPath']}"
     yield from warning_lines(document.get("warnings"))

@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from clawperator.device.backends.host_actions import save_screenshot
     from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
     from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
-    from clawperator.device.evidence import CaptureSource, EvidenceBundle, EvidenceManifest, FinishedRun
+    from clawperator.device.evidence import (
+        EVIDENCE_DOCUMENT,
+        EVIDENCE_MANIFEST,
+        BundleFile,
+        CaptureSource,
+        EvidenceBundle,
+        EvidenceManifest,
+        FinishedRun,
+    )
     from clawperator.device.host_log import HostLogReader, log_event, log_file
     from clawperator.device.operators import enabled_operator, find_operator
     from clawperator.device.packages import list_packages
@@ -48,7 +56,10 @@ else:
             "backends.host_actions": "save_screenshot",
             "discovery": "ListedDevice list_devices resolve_device",
             "emulators.avd": "API_LEVEL Avd DEFAULT_NAME PROFILE host_abi",
-            "evidence": "CaptureSource EvidenceBundle EvidenceManifest FinishedRun",
+            "evidence": (
+                "BundleFile CaptureSource EVIDENCE_DOCUMENT EVIDENCE_MANIFEST EvidenceBundle EvidenceManifest "
+                "FinishedRun"
+            ),
             "host_log": "HostLogReader log_event log_file",
             "packages": "list_packages",
             "pairing": "PairedDevice check_address check_code pair_device require_server",
@@ -76,6 +87,8 @@ else:
 __all__ = [
     "API_LEVEL",
     "DEFAULT_NAME",
+    "EVIDENCE_DOCUMENT",
+    "EVIDENCE_MANIFEST",
     "HANDSHAKE_MS",
     "MAX_SERIAL_BYTES",
     "PROFILE",
@@ -84,6 +97,7 @@ __all__ = [
     "AdbSystem",
     "Avd",
     "Backend",
+    "BundleFile",
     "CaptureSource",
     "Compatibility",
     "CompatibilityReport",

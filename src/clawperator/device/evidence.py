@@ -30,8 +30,8 @@ from clawperator.policy import PolicyGate, check_actions, enforcing, inherited_p
 from clawperator.ui import Hierarchy, has_password, parse_hierarchy, write_hierarchy
 
 VERSION = 1
-MANIFEST = "manifest.json"
-DOCUMENT = "envelope.json"
+EVIDENCE_MANIFEST = "manifest.json"
+EVIDENCE_DOCUMENT = "envelope.json"
 # How long one look may take. It is not part of the run's own time.
 CAPTURE_SECONDS = 10.0
 # Of a run id in the name of a folder.
@@ -143,7 +143,7 @@ class EvidenceBundle:
 
     def finish(self, document: bytes, run: FinishedRun) -> None:
         """Write the printed document, then the manifest. ``OSError`` when one cannot be written."""
-        self.add(DOCUMENT, "document", document)
+        self.add(EVIDENCE_DOCUMENT, "document", document)
         manifest = EvidenceManifest(
             runId=self._run_id,
             command=run.command,
@@ -157,7 +157,7 @@ class EvidenceBundle:
             missing=self._missing,
         )
         text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-        with AtomicFile(os.path.join(self.path, MANIFEST), private=True, follow_links=False) as out:
+        with AtomicFile(os.path.join(self.path, EVIDENCE_MANIFEST), private=True, follow_links=False) as out:
             out.file.write(text + b"\n")
 
 

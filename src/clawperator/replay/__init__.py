@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.replay.demonstration import open_demonstration, plan_replay, replay
-    from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport
+    from clawperator.replay.report import Demonstration, ReplayedStep, ReplayPlan, ReplayReport
     from clawperator.replay.run import StepOutcome
 else:
     from clawperator._lazy import lazy_exports
@@ -20,7 +20,7 @@ else:
         __name__,
         {
             "demonstration": "open_demonstration plan_replay replay",
-            "report": "Demonstration ReplayPlan ReplayReport",
+            "report": "Demonstration ReplayPlan ReplayReport ReplayedStep",
             "run": "StepOutcome",
         },
     )
@@ -29,6 +29,7 @@ __all__ = [
     "Demonstration",
     "ReplayPlan",
     "ReplayReport",
+    "ReplayedStep",
     "StepOutcome",
     "open_demonstration",
     "plan_replay",

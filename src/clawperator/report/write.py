@@ -1,19 +1,29 @@
-"""Write the report of a recording."""
+"""Recognise what is to be reported by its content, and write its report."""
 
+import os
+import shlex
 from collections.abc import Iterable
 
-from msgspec import UNSET, Struct, UnsetType
+import msgspec
+from msgspec import UNSET, MsgspecError, Struct, UnsetType
 
 from clawperator._files import is_same_file, open_regular, why
 from clawperator.errors import ClawError
 from clawperator.recording import Recording, is_export, open_output
 from clawperator.report.builder import PageBuilder, ReportParts
+from clawperator.report.evidence import evidence_report, is_bundle, newest_bundle
 from clawperator.report.page import render_page
 from clawperator.report.recordings import recording_report
+from clawperator.report.runs import document_report
 
 ENDING = ".report.html"
 _HEAD_BYTES = 4_096
-_KINDS_HINT = "Pass a recording (.ndjson) or its export."
+# A larger document is no saved run.
+MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
+_KINDS_HINT = (
+    "Pass a recording (.ndjson), its export, the saved output of 'clawperator recording replay' or of "
+    "'clawperator skills run <id> --json', or a folder that --evidence made."
+)
 
 
 class ReportResult(Struct, frozen=True, kw_only=True):
@@ -31,7 +41,7 @@ class ReportResult(Struct, frozen=True, kw_only=True):
 
 
 def write_report(path: str, *, run: str | None = None, out: str | None = None) -> ReportResult:
-    """Write the report of a recording or an export.
+    """Write the report of a recording, an export, a saved run or an evidence folder.
 
     ``run`` is a run to compare a recording with. The default of ``out`` is beside the input.
     """
@@ -78,13 +88,31 @@ def declared_secrets() -> Iterable[str]:
 
 def _report(path: str, builder: PageBuilder, run: str | None) -> ReportParts:
     try:
+        if os.path.isdir(path):
+            _refuse_run(path, run)
+            return _folder_report(path, builder)
         with open_regular(path) as file:
             head = file.read(_HEAD_BYTES)
+            if is_export(head) or _is_recording(path):
+                return recording_report(path, builder, run)
+            _refuse_run(path, run)
+            data = head + file.read(MAX_DOCUMENT_BYTES)
+        if len(data) > MAX_DOCUMENT_BYTES:
+            raise _failed(path, f"it has more than {MAX_DOCUMENT_BYTES:,} bytes", hint=_KINDS_HINT)
+        found = document_report(_decoded(data), builder)
     except (OSError, ValueError) as e:
         raise _failed(path, why(e), hint=_KINDS_HINT) from e
-    if not is_export(head) and not _is_recording(path):
+    if found is None:
         raise _failed(path, "it is nothing that can be reported", hint=_KINDS_HINT)
-    return recording_report(path, builder, run)
+    return found
+
+
+def _folder_report(folder: str, builder: PageBuilder) -> ReportParts:
+    if is_bundle(folder):
+        return evidence_report(folder, builder)
+    newest = newest_bundle(folder)
+    hint = f"Run 'clawperator report {shlex.quote(newest)}'." if newest else _KINDS_HINT
+    raise _failed(folder, "it is a folder without a manifest.json", hint=hint)
 
 
 def _is_recording(path: str) -> bool:
@@ -96,6 +124,21 @@ def _is_recording(path: str) -> bool:
         if e.code == "RECORDING_SCHEMA_VERSION_UNSUPPORTED":
             raise
         return False
+
+
+def _refuse_run(path: str, run: str | None) -> None:
+    if run is not None:
+        hint = (
+            f"Run 'clawperator report {shlex.quote(run)} --compare {shlex.quote(path)}', or leave --compare out."
+        )
+        raise _failed(path, "--compare needs a recording or an export", hint=hint)
+
+
+def _decoded(data: bytes) -> object:
+    try:
+        return msgspec.json.decode(data)
+    except (MsgspecError, UnicodeDecodeError, RecursionError):
+        raise ValueError("it is not JSON, and not a recording") from None
 
 
 def _failed(path: str, reason: str, *, hint: str) -> ClawError:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from clawperator.ui.describe import describe_matches, query_nodes, reference_of
     from clawperator.ui.find import find_node, find_nodes
     from clawperator.ui.nearest import NearMatch, nearest_matches
-    from clawperator.ui.node import HIDDEN, NOWHERE, Bounds, Hierarchy, Node
+    from clawperator.ui.node import HIDDEN, NOWHERE, Bounds, Hierarchy, Node, read_bounds
     from clawperator.ui.notices import appeared_notices
     from clawperator.ui.outline import Outline, OutlineElement, outline_of, screen_frame
     from clawperator.ui.outline_text import BYTES_PER_TOKEN, cut_lines, outline_objects, render_outline
@@ -41,7 +41,7 @@ else:
             "describe": "describe_matches query_nodes reference_of",
             "find": "find_node find_nodes",
             "nearest": "NearMatch nearest_matches",
-            "node": "Bounds HIDDEN Hierarchy NOWHERE Node",
+            "node": "Bounds HIDDEN Hierarchy NOWHERE Node read_bounds",
             "notices": "appeared_notices",
             "outline": "Outline OutlineElement outline_of screen_frame",
             "outline_text": "BYTES_PER_TOKEN cut_lines outline_objects render_outline",
@@ -95,6 +95,7 @@ __all__ = [
     "outline_of",
     "parse_hierarchy",
     "query_nodes",
+    "read_bounds",
     "reference_of",
     "render_outline",
     "role_of",

@@ -180,6 +180,13 @@ LOCAL: Mapping[str, tuple[str, ...]] = {
         "clawperator recording compare --baseline flow.export.json --result drift.json --strategy derived",
         "clawperator recording compare --baseline flow.export.json",
     ),
+    "report": (
+        "clawperator report flow.ndjson",
+        "clawperator report flow.ndjson --compare drift.json --out drift.html",
+        "clawperator report match.json --compare flow.ndjson",
+        "clawperator report missing.ndjson",
+        "clawperator report",
+    ),
     "skills list": ("clawperator skills list", "clawperator skills list --registry missing.json"),
     "skills get": ("clawperator skills get com.google.android.youtube.search", "clawperator skills get nothing"),
     "skills search": ("clawperator skills search battery", "clawperator skills search nothing-like-it"),

@@ -1,0 +1,409 @@
+"""The reports of saved documents: a skill run, a replay, an execution."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, MsgspecError, Struct, UnsetType
+
+from clawperator.contract import (
+    FRAME_MARKER,
+    Checkpoint,
+    EnvelopeEvidence,
+    ExecutionResult,
+    JsonEvidence,
+    ResultEnvelope,
+    SkillResult,
+    StepResult,
+    TextEvidence,
+)
+from clawperator.replay import ReplayedStep, ReplayReport
+from clawperator.report.builder import NOTHING, PageBuilder, ReportParts, RowScreens, RowStatus
+from clawperator.report.page_data import (
+    MAX_OUTPUT,
+    NO_SCREEN,
+    Mark,
+    PageList,
+    PageRow,
+    Tone,
+    Verdict,
+    filled,
+    first_of,
+    seconds,
+)
+from clawperator.ui import read_bounds
+
+STEPS, CHECKPOINTS, ACTIONS, OUTPUT = "Steps", "Checkpoints", "Actions", "Output"
+
+_TONES: Mapping[str, Tone] = {
+    **dict.fromkeys(("success", "ok", "proved", "verified"), "good"),
+    **dict.fromkeys(("failed", "interrupted"), "bad"),
+    **dict.fromkeys(("indeterminate", "not_run", "skipped"), "warn"),
+}
+# Members of a step's data that have a place of their own in a row.
+_SHOWN_ELSEWHERE = frozenset(("matched_target", "effect", "error", "message", "hint"))
+
+
+class SavedSkillRun(Struct, frozen=True, kw_only=True):
+    """The document of ``skills run --json``, or its error document. Older ones lack some members."""
+
+    skillId: str = ""
+    status: str = ""
+    skillResult: SkillResult | None = None
+    output: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    exitCode: int | None = None
+    durationMs: int | float | None = None
+    code: str = ""
+    message: str = ""
+    hint: str = ""
+
+
+class _TargetNode(Struct, frozen=True):
+    """What a step acted on, as its ``matched_target`` describes it."""
+
+    label: str = ""
+    resourceId: str = ""
+    bounds: str = ""
+    package: str = ""
+    key: str = ""
+    uri: str = ""
+    type_: str = msgspec.field(default="", name="class")
+
+
+class StepContext(Struct, frozen=True):
+    """What is known of a step beside its result: when it began, further facts, and what it was to act on."""
+
+    time: float | None = None
+    facts: Sequence[tuple[str, str | None]] = ()
+    wanted: str = ""
+
+
+NO_CONTEXT = StepContext()
+Evidence = TextEvidence | JsonEvidence | EnvelopeEvidence
+_TARGET = msgspec.json.Decoder(_TargetNode)
+
+
+def document_report(document: Any, builder: PageBuilder, screens: RowScreens = NOTHING) -> ReportParts | None:
+    """The report of a document; None when it is of no known kind. ``ValueError`` when it is damaged.
+
+    ``screens`` are those before and after the run, where they are known.
+    """
+    if not isinstance(document, Mapping):
+        return None
+    try:
+        if "steps" in document and "skillResult" in document:
+            return _replay_report(msgspec.convert(document, ReplayReport), builder, screens)
+        if "skillResult" in document:
+            return _skill_report(msgspec.convert(document, SavedSkillRun), builder, screens)
+        if "envelope" in document:
+            return _execution_report(msgspec.convert(document, ExecutionResult), builder, screens)
+    except MsgspecError as e:
+        raise ValueError(str(e).replace("`", "")) from None
+    return None
+
+
+def _replay_report(report: ReplayReport, builder: PageBuilder, screens: RowScreens) -> ReportParts:
+    rows = [
+        builder.row(
+            step.action,
+            step.description,
+            [
+                ("Found by", step.foundBy or None),
+                ("Evidence", step.evidence or None),
+                *_error_facts(step.error or {}),
+                ("Recorded event", f"seq {step.seq}"),
+            ],
+            note=_why(step),
+            status=_status(step.status),
+        )
+        for step in report.steps
+    ]
+    result = report.skillResult
+    actions = _action_rows(_envelopes(result), builder, screens)
+    points = _checkpoint_rows(result, builder, NOTHING)
+    lists = filled(PageList(STEPS, rows), PageList(CHECKPOINTS, points), PageList(ACTIONS, actions))
+    error = report.error or {}
+    proved = f"{report.provedCount} of {report.stepCount} steps proved"
+    tone: Tone = "good" if report.ok else "bad"
+    verdict = Verdict(tone, "proved" if report.ok else "failed", proved, _problem(error))
+    return ReportParts(
+        kind="Replay",
+        title=report.sessionId,
+        facts=[
+            ("Device", report.deviceId),
+            ("Steps", f"{report.stepCount:,}"),
+            ("Proved", f"{report.provedCount:,}"),
+        ],
+        lists=lists,
+        verdict=verdict,
+        selected=_first_problem(lists),
+    )
+
+
+def _why(step: ReplayedStep) -> str:
+    """Why a step counts as proved or failed, in a few words."""
+    return str((step.error or {}).get("message", "")) or step.evidence or ""
+
+
+def _skill_report(run: SavedSkillRun, builder: PageBuilder, screens: RowScreens) -> ReportParts:
+    result = run.skillResult
+    status = run.status or ("failed" if run.code else result.status if result else "unknown")
+    lists = filled(
+        PageList(CHECKPOINTS, _checkpoint_rows(result, builder, screens) if result else []),
+        PageList(ACTIONS, _action_rows(_envelopes(result), builder, screens)),
+        PageList(OUTPUT, list(_output_rows(run, builder))),
+    )
+    problem = {"code": run.code, "message": run.message, "hint": run.hint} if run.code else {}
+    duration = seconds(run.durationMs) if run.durationMs is not None else None
+    return ReportParts(
+        kind="Skill run",
+        title=run.skillId or (result.skillId if result else "skill"),
+        facts=[
+            ("Duration", duration),
+            ("Exit code", None if run.exitCode is None else str(run.exitCode)),
+            ("Run by", result.source.agentCli if result and hasattr(result.source, "agentCli") else None),
+            ("Runtime", (result.diagnostics.runtimeState or None) if result and result.diagnostics else None),
+        ],
+        lists=lists,
+        verdict=Verdict(_TONES.get(status, "warn"), status, _end_state(result), _problem(problem)),
+        selected=_first_problem(lists),
+    )
+
+
+def _execution_report(result: ExecutionResult, builder: PageBuilder, screens: RowScreens) -> ReportParts:
+    envelope = result.envelope
+    lists = filled(PageList(ACTIONS, _action_rows([envelope], builder, screens)))
+    return ReportParts(
+        kind="Execution",
+        title=envelope.commandId,
+        facts=[("Device", result.deviceId), ("Backend", result.backend), ("Task", envelope.taskId)],
+        lists=lists,
+        verdict=Verdict(_TONES[envelope.status], envelope.status, envelope.error or "", (envelope.hint or "",)),
+        selected=_first_problem(lists),
+    )
+
+
+# Checkpoints
+
+
+def _checkpoint_rows(result: SkillResult, builder: PageBuilder, screens: RowScreens) -> list[PageRow]:
+    """The checkpoints, the verification and the result, which is shown between the screens of the run."""
+    start: float | None = None
+    firsts = _first_actions(_envelopes(result))
+    rows = []
+    for point in result.checkpoints:
+        at = _milliseconds(point.observedAt)
+        start = at if start is None else start
+        rows.append(
+            builder.row(
+                "checkpoint",
+                point.id,
+                [("Evidence", _evidence(point.evidence)), ("Note", point.note or None)],
+                note=point.note or (point.evidence.text if isinstance(point.evidence, TextEvidence) else ""),
+                time=None if at is None or start is None else at - start,
+                status=_status(point.status),
+                link=_action_of(point, firsts),
+            )
+        )
+    verified = result.terminalVerification
+    if verified:
+        rows.append(
+            builder.row(
+                "verification",
+                "Terminal verification",
+                [
+                    ("Expected", _evidence(verified.expected)),
+                    ("Observed", _evidence(verified.observed)),
+                    ("Note", verified.note or None),
+                ],
+                status=_status(verified.status),
+            )
+        )
+    rows.append(_result_row(result, builder, screens))
+    return rows
+
+
+def _result_row(result: SkillResult, builder: PageBuilder, screens: RowScreens) -> PageRow:
+    found = result.diagnostics
+    return builder.row(
+        "result",
+        "Result",
+        [
+            ("Goal", _json(result.goal) if result.goal else None),
+            ("Inputs", _json(result.inputs) if result.inputs else None),
+            ("Result", _evidence(result.result)),
+            ("Warnings", "\n".join(found.warnings or ()) if found else None),
+            ("Hints", "\n".join(found.hints or ()) if found else None),
+        ],
+        status=_status(result.status),
+        screens=screens,
+    )
+
+
+def _first_actions(envelopes: Sequence[ResultEnvelope]) -> list[int]:
+    """The position of the first action of each execution in the list of all actions."""
+    firsts, count = [], 0
+    for envelope in envelopes:
+        firsts.append(count)
+        count += len(envelope.stepResults)
+    return firsts
+
+
+def _action_of(point: Checkpoint, firsts: Sequence[int]) -> int:
+    evidence = point.evidence
+    if isinstance(evidence, EnvelopeEvidence) and evidence.execEnvelopeIndex < len(firsts):
+        return firsts[evidence.execEnvelopeIndex]
+    return -1
+
+
+def _evidence(evidence: Evidence | UnsetType | None) -> str | None:
+    match evidence:
+        case TextEvidence():
+            return evidence.text
+        case JsonEvidence():
+            return _json(evidence.value)
+        case EnvelopeEvidence():
+            step = f", step {evidence.stepResultId}" if evidence.stepResultId else ""
+            return f"execution {evidence.execEnvelopeIndex + 1}{step}"
+    return None
+
+
+def _end_state(result: SkillResult | None) -> str:
+    if result is None:
+        return "The skill printed no result."
+    verified = result.terminalVerification
+    if not verified:
+        return "The run has no terminal verification."
+    return f"Terminal verification: {verified.status}" + (f" ({verified.note})" if verified.note else "")
+
+
+# Actions
+
+
+def _envelopes(result: SkillResult | None) -> list[ResultEnvelope]:
+    return [] if result is None or result.execEnvelopes is UNSET else result.execEnvelopes
+
+
+def _action_rows(envelopes: Sequence[ResultEnvelope], builder: PageBuilder, screens: RowScreens) -> list[PageRow]:
+    """The steps of executions. The screen of a step is the last one that a snapshot shows."""
+    steps = [step for envelope in envelopes for step in envelope.stepResults]
+    rows = []
+    screen = screens.before
+    for position, step in enumerate(steps):
+        seen = builder.screens.add(_tree(step))
+        if seen != NO_SCREEN:
+            screen = seen
+        after = screens.after if position == len(steps) - 1 else NO_SCREEN
+        rows.append(action_row(step, builder, RowScreens(screen, after)))
+    return rows
+
+
+def action_row(
+    step: StepResult, builder: PageBuilder, screens: RowScreens, around: StepContext = NO_CONTEXT
+) -> PageRow:
+    """A step of an execution, with what it acted on."""
+    data = step.data
+    tree = _tree(step)
+    target = _target(data.get("matched_target"))
+    error = data.get("error", "")
+    effect = data.get("effect", "")
+    tone: Tone = "bad" if not step.success else "warn" if effect == "unchanged" else "good"
+    named = (target.label, id_of(target.resourceId), target.package, target.key, target.uri)
+    label = next(filter(None, named), data.get("application_id", "") or around.wanted)
+    typed = data.get("text", "") if step.actionType == "enter_text" else ""
+    return builder.row(
+        step.actionType,
+        f"{step.actionType.replace('_', ' ')} {label}".strip(),
+        [
+            ("Text entered", typed),
+            *_error_facts({"code": error, **data} if error else {}),
+            ("Target", target.label),
+            ("Resource id", target.resourceId),
+            ("Class", target.type_),
+            ("Bounds", target.bounds),
+            ("Effect", effect),
+            *(
+                (name.replace("_", " "), value)
+                for name, value in data.items()
+                if name not in _SHOWN_ELSEWHERE and not (name == "text" and (tree or typed))
+            ),
+            ("Step", step.id),
+            *around.facts,
+        ],
+        note=error and data.get("message", ""),
+        time=around.time,
+        package=data.get("resolved_package") or target.package,
+        status=RowStatus((effect or "ok") if step.success else error or "failed", tone),
+        screens=RowScreens(screens.before, screens.after, screens.mark or mark_of(target.bounds)),
+    )
+
+
+def _tree(step: StepResult) -> str | None:
+    """The UI hierarchy that a step returned."""
+    text = step.data.get("text", "")
+    return text if text.startswith(("<?xml", "<hierarchy")) else None
+
+
+def _target(text: str | None) -> _TargetNode:
+    try:
+        return _TARGET.decode(text) if text else _TargetNode()
+    except (MsgspecError, ValueError):
+        return _TargetNode()
+
+
+def id_of(resource_id: str) -> str:
+    return resource_id.rpartition("/")[2]
+
+
+def mark_of(bounds: str) -> Mark | None:
+    """The place that a text such as ``[0,0][10,10]`` names."""
+    box = read_bounds(bounds)
+    return None if box.is_empty else (box.left, box.top, box.right, box.bottom)
+
+
+# Output and problems
+
+
+def _output_rows(run: SavedSkillRun, builder: PageBuilder) -> Iterator[PageRow]:
+    out = (run.output or run.stdout).partition(FRAME_MARKER)[0].strip()
+    for name, text in (("stdout", out), ("stderr", run.stderr.strip())):
+        if text:
+            yield builder.row("output", name, [(name, text)], longest=MAX_OUTPUT)
+
+
+def _status(status: str) -> RowStatus:
+    return RowStatus(status.replace("_", " "), _TONES.get(status, ""))
+
+
+def _problem(error: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(value for name, value in _error_facts(error) if value)
+
+
+def _error_facts(error: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    names = (("Error", "code"), ("Message", "message"), ("Hint", "hint"))
+    return [(name, str(error[key])) for name, key in names if error.get(key)]
+
+
+def _first_problem(lists: Sequence[PageList]) -> tuple[int, int]:
+    """The first bad row, or the first row."""
+    for position, page_list in enumerate(lists):
+        first = first_of(page_list.rows, "bad")
+        if first >= 0:
+            return position, first
+    return 0, 0
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def _milliseconds(moment: str | UnsetType) -> float | None:
+    if moment is UNSET:
+        return None
+    try:
+        return datetime.fromisoformat(moment).timestamp() * 1000
+    except (ValueError, OverflowError):
+        return None

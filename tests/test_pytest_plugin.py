@@ -12,7 +12,9 @@ import pytest
 from clawperator.connection import AndroidPhone, ConnectedPhone
 from clawperator.errors import ClawError
 from clawperator.testing import SimulatedPhone, simulated_phone
+from tests.report.samples import WrittenReport
 from tests.support.hanging import HANG_SECONDS
+from tests.support.secret_search import find_secret
 
 FAILING = """
 def test_the_label(phone):
@@ -201,6 +203,77 @@ def test_it(started):
     assert len(list((tmp_path / "kept").rglob("screen.png"))) == 1
 
 
+def test_a_report_shows_the_calls_of_a_failed_test_and_its_last_screen(tmp_path: Path) -> None:
+    source = """
+def test_it(phone):
+    phone.open_app("com.android.settings")
+    phone.click("Display")
+    phone.click("Dark mode", timeout=0)
+
+def test_that_passes(phone):
+    phone.open_app("com.android.settings")
+
+def test_without_a_phone():
+    raise AssertionError
+"""
+    ran = run_pytest(tmp_path, source, "--clawperator-report", "reports")
+    assert ran.returncode == 1
+    (path,) = (tmp_path / "reports").iterdir()
+    assert path.name == "test_it.py_test_it.html"
+    assert "- phone report -----" in ran.stdout
+    assert f"\n{path}\n" in ran.stdout
+    report = WrittenReport(path)
+    opened, display, dark, end = report.rows("Steps")
+    assert [row.title for row in (opened, display, dark)] == [
+        "open app com.android.settings",
+        "click Display",
+        'click "Dark mode"',
+    ]
+    assert (display.tone, dark.tone, dark.status) == ("good", "bad", "NODE_NOT_FOUND")
+    assert "Dark theme" in report.labels(display.after)
+    assert display.mark is not None
+    assert report.data["screens"][end.before][3] == 0, "the picture of the last screen"
+    assert "NODE_NOT_FOUND" in end.facts["Error"]
+    assert report.data["selected"] == [0, 3]
+
+
+def test_a_report_of_a_connected_phone_shows_the_last_screen(
+    tmp_path: Path, device: tuple[SimulatedPhone, int]
+) -> None:
+    source = """
+def test_it(phone):
+    phone.run([{"type": "press_key", "params": {"key": "home"}}, {"type": "nonsense"}])
+"""
+    options = ("--clawperator-device", device[0].serial, "--clawperator-report", "reports")
+    ran = run_pytest(tmp_path, source, *options, ANDROID_ADB_SERVER_PORT=str(device[1]))
+    assert ran.returncode == 1
+    (path,) = (tmp_path / "reports").iterdir()
+    report = WrittenReport(path)
+    *_, refused, end = report.rows("Steps")
+    assert (refused.title, refused.status) == ("press key", "EXECUTION_VALIDATION_FAILED")
+    assert "Settings" in report.labels(end.before)
+
+
+def test_texts_that_were_typed_as_secrets_are_not_in_the_report(tmp_path: Path) -> None:
+    source = """
+import os
+
+def test_it(phone):
+    os.environ["PIN"] = "zq" + "9931-x"
+    phone.open_app("com.clawperator.notes")
+    phone.click("Account")
+    phone.enter_text("hunter" + "2x", text="Password")
+    phone.run({"type": "enter_text", "params": {"matcher": {"textEquals": "E-mail"}, "textFrom": {"env": "PIN"}}})
+    assert phone.shows(os.environ["PIN"])
+    raise AssertionError("hunter" + "2x")
+"""
+    ran = run_pytest(tmp_path, source, "--clawperator-report", "reports")
+    (path,) = (tmp_path / "reports").iterdir()
+    assert WrittenReport(path).rows("Steps")[2].facts["Text entered"] == "••••", ran.stdout
+    for secret in ("hunter2x", "zq9931-x"):
+        assert find_secret(secret, [path.parent]) == []
+
+
 @pytest.mark.parametrize(
     ("break_it", "expected"),
     [
@@ -217,20 +290,23 @@ def test_it(phone):
     {break_it}
     assert False, "the failure itself"
 """
-    ran = run_pytest(tmp_path, source)
+    ran = run_pytest(tmp_path, source, "--clawperator-report", "reports")
     assert ran.returncode == 1
     assert "the failure itself" in ran.stdout
+    assert len(list((tmp_path / "reports").iterdir())) == 1
     assert "INTERNALERROR" not in ran.stdout + ran.stderr
     assert expected in ran.stdout, ran.stdout
 
 
 def test_a_folder_that_cannot_be_written_never_hides_the_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    ran = run_pytest(tmp_path, FAILING, "--clawperator-artifacts", "file/below")
+    options = ("--clawperator-artifacts", "file/below", "--clawperator-report", "file/below")
+    ran = run_pytest(tmp_path, FAILING, *options)
     assert ran.returncode == 1
     assert "INTERNALERROR" not in ran.stdout + ran.stderr
     assert "com.clawperator.notes shows: 'Notes'" in ran.stdout
     assert f"cannot save {tmp_path}/file/below/" in ran.stdout
+    assert f"cannot write {tmp_path}/file/below/" in ran.stdout
 
 
 def test_what_was_typed_into_a_password_field_is_not_kept(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from clawperator.connection import AndroidPhone, ConnectedPhone
+    from clawperator.report import CallRecorder
 
 _MARKER = "clawperator"
 _SETTINGS = ("allow_schemes", "apps", "cassette", "faults", "seed")
@@ -22,6 +23,7 @@ _SIMULATED_ONLY = ("cassette", "faults")
 # Phones in the fixtures and variables of one failed test; more would only repeat themselves.
 _MAX_PHONES = 4
 _MAX_NAME = 100
+_RECORDER: "pytest.StashKey[CallRecorder]" = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,6 +37,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--clawperator-artifacts",
         metavar="DIR",
         help="folder for the picture, tree and log of phones of failed tests (default: below pytest's basetemp)",
+    )
+    group.addoption(
+        "--clawperator-report",
+        metavar="DIR",
+        help="folder for an HTML report of each failed test that used a phone: its calls and the last screens",
     )
 
 
@@ -120,12 +127,26 @@ def _connect(serial: str, settings: dict[str, Any]) -> "ConnectedPhone":
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> "Generator[None, object, object]":
+    """Record the calls of phones while a test runs, if reports are wanted."""
+    if not item.config.getoption("--clawperator-report"):
+        return (yield)
+    from clawperator.testing import recorded_calls
+
+    with recorded_calls() as recorder:
+        item.stash[_RECORDER] = recorder
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> "Generator[None, pytest.TestReport, pytest.TestReport]":
     report = yield
     if report.failed and report.when != "teardown" and "clawperator.connection" in sys.modules:
-        report.sections += _keep(item, call)
+        if (recorder := item.stash.get(_RECORDER, None)) is not None:
+            recorder.stop()
+        report.sections += [*_keep(item, call), *_reported(item, call)]
     return report
 
 
@@ -143,6 +164,22 @@ def _keep(item: pytest.Item, call: pytest.CallInfo[None]) -> list[tuple[str, str
     except Exception as e:  # noqa: BLE001 - the failure of the test must be reported in any case
         sections.append(("phone", f"cannot keep what the phone shows: {type(e).__name__}: {e}"))
     return sections
+
+
+def _reported(item: pytest.Item, call: pytest.CallInfo[None]) -> list[tuple[str, str]]:
+    """A section with the path of the HTML report, if one is wanted and the test used a phone. It never fails."""
+    folder: str | None = item.config.getoption("--clawperator-report")
+    recorder = item.stash.get(_RECORDER, None)
+    if not folder or recorder is None:
+        return []
+    from clawperator.testing import report_failure
+
+    phones = _phones(item, call)
+    if not phones and not recorder.count:
+        return []
+    path = os.path.join(os.path.abspath(folder), f"{_folder_name(item.nodeid)}.html")
+    error = call.excinfo.exconly() if call.excinfo else ""
+    return [("phone report", report_failure(path, item.nodeid, error, recorder, phones))]
 
 
 def _artifacts(config: pytest.Config) -> str:

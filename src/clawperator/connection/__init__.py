@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from clawperator.commands import BackendName
     from clawperator.connection.android_phone import AndroidPhone
     from clawperator.connection.async_phone import AsyncConnectedPhone
+    from clawperator.connection.calls import PhoneCalls, listening_to_calls
     from clawperator.connection.phone import ConnectedPhone
     from clawperator.connection.recording import RecordingSession
     from clawperator.connection.results import (
@@ -49,6 +50,7 @@ else:
         {
             "android_phone": "AndroidPhone",
             "async_phone": "AsyncConnectedPhone",
+            "calls": "PhoneCalls listening_to_calls",
             "phone": "ConnectedPhone",
             "recording": "RecordingSession",
             "results": (
@@ -67,6 +69,7 @@ __all__ = [
     "ConnectedPhone",
     "FoundNode",
     "LabelValue",
+    "PhoneCalls",
     "Recorded",
     "RecordingSession",
     "ScreenElement",
@@ -78,6 +81,7 @@ __all__ = [
     "Snapshot",
     "connect",
     "connect_async",
+    "listening_to_calls",
     "only_step",
     "read_count",
     "read_scrolled",

@@ -2,8 +2,9 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
 from clawperator.connection.results import only_step
 from clawperator.connection.selectors import Selector, require_matcher
@@ -60,10 +61,10 @@ class PhoneCalls(ABC):
         """
         limit = None if timeout is None else milliseconds(timeout, MAX_EXECUTION_TIMEOUT_MS)
         if isinstance(plan, Mapping) and "actions" in plan:
-            return self._run(with_timeout(dict(plan), limit))
+            return self._execute(with_timeout(dict(plan), limit))
         timeout_ms = MAX_EXECUTION_TIMEOUT_MS if limit is None else limit
         command_id = new_command_id("python-")
-        return self._run(
+        return self._execute(
             new_execution(_actions(plan), command_id=command_id, source=_SOURCE, timeout_ms=timeout_ms)
         )
 
@@ -90,7 +91,44 @@ class PhoneCalls(ABC):
         if take is not None:
             timeout_ms = milliseconds(take, MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS)
         document = single_action(action, params, timeout_ms=timeout_ms, source=_SOURCE)
-        return only_step(self._run(document), self.serial)
+        return only_step(self._execute(document), self.serial)
+
+    def _execute(self, document: dict[str, Any]) -> ResultEnvelope:
+        """Run a document, and report it to whoever listens."""
+        listeners = tuple(_LISTENERS)
+        for listener in listeners:
+            listener.started(self, document)
+        try:
+            envelope = self._run(document)
+        except ClawError as e:
+            for listener in listeners:
+                listener.ended(self, document, e)
+            raise
+        for listener in listeners:
+            listener.ended(self, document, envelope)
+        return envelope
+
+
+class CallListener(Protocol):
+    """Learns of every execution of every phone in this process. Its methods must not raise."""
+
+    def started(self, phone: PhoneCalls, document: Mapping[str, Any]) -> None: ...
+    def ended(
+        self, phone: PhoneCalls, document: Mapping[str, Any], outcome: ResultEnvelope | ClawError
+    ) -> None: ...
+
+
+_LISTENERS: list[CallListener] = []
+
+
+@contextmanager
+def listening_to_calls(listener: CallListener) -> Iterator[None]:
+    """Report the executions of all phones in this process to a listener while the ``with`` block runs."""
+    _LISTENERS.append(listener)
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(listener)
 
 
 def given(**params: Any) -> dict[str, Any]:

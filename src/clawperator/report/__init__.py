@@ -4,6 +4,7 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from clawperator.report.failed_test import CallRecorder, LastScreen, write_test_report
     from clawperator.report.screens import drawing_of
     from clawperator.report.write import ReportResult, write_report
 else:
@@ -12,13 +13,17 @@ else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
+            "failed_test": "CallRecorder LastScreen write_test_report",
             "screens": "drawing_of",
             "write": "ReportResult write_report",
         },
     )
 
 __all__ = [
+    "CallRecorder",
+    "LastScreen",
     "ReportResult",
     "drawing_of",
     "write_report",
+    "write_test_report",
 ]

@@ -14,6 +14,7 @@ Without pytest: ``with simulated_phone() as phone: ...``. Nothing listens on a p
 
 from clawperator.engine import FullScriptedDriver, ScriptedDriver, VirtualClock
 from clawperator.testing.failure_files import keep_failure
+from clawperator.testing.failure_report import recorded_calls, report_failure
 from clawperator.testing.old_names import RENAMED, ShellResult, warn_of
 from clawperator.testing.person import Person
 from clawperator.testing.phone import PhonePorts, SimulatedPhone, simulated_phone
@@ -29,6 +30,8 @@ __all__ = [
     "SimulatedPhone",
     "VirtualClock",
     "keep_failure",
+    "recorded_calls",
+    "report_failure",
     "simulated_phone",
 ]
 

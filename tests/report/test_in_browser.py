@@ -1,0 +1,188 @@
+"""Reports in a real browser: they open, are usable by keyboard, stay small and quick, and run no text."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.recording.samples import click, typed, window
+from tests.report.samples import SHOP, ReportedFile, WrittenReport, large, node, report_of, screen, shopping
+from tests.report.test_page import HOSTILE
+from tests.support.browser import OpenedPage, OpenPage, traced_tasks
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+MAX_NODES = 2_000
+MAX_TASK_MS = 100
+MAX_OPEN_MS = 2_000
+MAX_BYTES = 15_000_000
+
+Opens = Callable[..., OpenedPage]
+
+
+@pytest.fixture
+def opened(open_page: OpenPage) -> Opens:
+    """Opens a report and waits until it shows its first row."""
+
+    def open_(report: WrittenReport, anchor: str = "", **options: Any) -> OpenedPage:
+        found = open_page(f"{report.uri}{anchor}", **options)
+        ready(found.page)
+        return found
+
+    return open_
+
+
+@pytest.fixture(scope="module")
+def ten_thousand(tmp_path_factory: pytest.TempPathFactory) -> ReportedFile:
+    """The report of 10,000 events on 500 screens."""
+    return report_of(tmp_path_factory.mktemp("large"), large(10_000, 500))
+
+
+def ready(page: "Page") -> None:
+    page.wait_for_selector("html[data-ready]")
+
+
+def reopen(page: "Page") -> None:
+    page.reload()
+    ready(page)
+
+
+def heading(page: "Page") -> str:
+    """The title of the chosen row, once it is shown."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return page.inner_text("#heading")
+
+
+def overflow(page: "Page") -> int:
+    """How many pixels the page is wider than its window."""
+    wider: int = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    return wider
+
+
+def is_drawn(page: "Page") -> bool:
+    """Whether the canvas of the screen has more than one colour."""
+    script = """() => {
+        const canvas = document.getElementById("screen");
+        const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        const seen = new Set();
+        for (let i = 0; i < pixels.length; i += 4 * 97) seen.add(pixels.slice(i, i + 3).join());
+        return seen.size > 4;
+    }"""
+    drawn: bool = page.evaluate(script)
+    return drawn
+
+
+def test_a_report_opens_from_a_file_and_is_used_by_keyboard(tmp_path: Path, opened: Opens) -> None:
+    shown = opened(report_of(tmp_path, shopping()))
+    page = shown.page
+    assert heading(page) == f"Open {SHOP}"
+    page.focus("#list")
+    page.keyboard.press("ArrowDown")
+    assert heading(page) == 'Click "Cart"'
+    assert page.get_attribute("#list", "aria-activedescendant") == "row-1"
+    assert is_drawn(page)
+    changes = [line.text_content() for line in page.query_selector_all("#changes .what")]
+    assert changes == ["added: 2 items", "added: Note", "removed: Shop"]
+    page.keyboard.press("a")
+    assert page.get_attribute("#after", "aria-pressed") == "true"
+    page.keyboard.press("End")
+    assert heading(page) == 'Type "two bags" into a field'
+    assert page.inner_text("dd.typed") == "two bags"
+    for key, title in (("k", 'The screen "Cart" appears'), ("Home", f"Open {SHOP}"), ("j", 'Click "Cart"')):
+        page.keyboard.press(key)
+        assert heading(page) == title
+    page.keyboard.press("/")
+    page.keyboard.type("bags")
+    assert heading(page) == 'Type "two bags" into a field'
+    assert page.inner_text("#count") == "1 of 4"
+    page.keyboard.press("Escape")
+    assert page.inner_text("#count") == "4"
+    page.click("#link")
+    assert page.inner_text("#position").startswith("Events")
+    assert shown.problems == []
+    assert [url for url in shown.requests if not url.startswith("data:")] == [page.url.partition("#")[0]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(tmp_path: Path, opened: Opens, scheme: str) -> None:
+    shown = opened(report_of(tmp_path, shopping()), "#0/1", color_scheme=scheme)
+    shown.page.click("#elements summary")
+    shown.page.wait_for_selector("#nodes li:has-text('Cart')")
+    assert shown.axe_violations() == []
+    back = shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (back == "rgb(14, 17, 22)") == (scheme == "dark")
+    assert shown.problems == []
+
+
+def test_a_report_fits_a_window_of_380_pixels(tmp_path: Path, opened: Opens) -> None:
+    shown = opened(report_of(tmp_path, shopping()), "#0/1", viewport={"width": 380, "height": 700})
+    assert overflow(shown.page) <= 0
+    assert is_drawn(shown.page)
+    assert shown.axe_violations() == []
+
+
+def test_no_text_runs_and_the_layout_holds(tmp_path: Path, opened: Opens) -> None:
+    texts = [*(text.encode("utf-8", "replace").decode() for text in HOSTILE), "W" * 1_000_000, "\u05d0" * 500]
+    events: list[dict[str, Any]] = []
+    for text in texts:
+        visible = "".join(c for c in text if c.isprintable())
+        tree = screen(
+            node(visible, resource_id=text[:60].replace("\x00", "").replace("\x07", "").replace("\x1b", ""))
+        )
+        events += [
+            window(len(events), text[:300], title=text, className=text, snapshot=tree),
+            click(len(events) + 1, text, text[:300], contentDesc=text, resourceId=text, snapshot=tree),
+            typed(len(events) + 2, text, text[:300]),
+        ]
+    shown = opened(report_of(tmp_path, events), viewport={"width": 900, "height": 700})
+    page = shown.page
+    page.click("#elements summary")
+    for tab, step in ((1, 1), (2, 2)):
+        page.click(f"#tabs button:nth-child({tab})")
+        page.focus("#list")
+        for _ in range(0, len(events), step):
+            for _ in range(step):
+                page.keyboard.press("ArrowDown")
+            heading(page)
+        assert overflow(page) <= 0
+        assert page.evaluate(
+            "document.getElementById('list').scrollWidth <= document.getElementById('list').clientWidth"
+        )
+    assert page.evaluate("window.ran") is None
+    assert page.evaluate("document.querySelectorAll('img, iframe, object, script').length") == 2
+    assert shown.problems == []
+
+
+def test_ten_thousand_events_are_small_and_quick(
+    ten_thousand: ReportedFile, opened: Opens, browser: "Browser"
+) -> None:
+    assert ten_thousand.result.screenCount == 500
+    assert ten_thousand.result.bytes <= MAX_BYTES
+    shown = opened(ten_thousand)
+    page = shown.page
+    assert sum(traced_tasks(browser, page, lambda: reopen(page))) < MAX_OPEN_MS
+    page.mouse.move(100, 500)
+
+    def scroll() -> None:
+        for turn in range(30):
+            page.mouse.wheel(0, 4_000 if turn % 2 else 700)
+        page.focus("#list")
+        for key in ("End", "PageUp", "PageUp", "Home", "PageDown", "ArrowDown"):
+            page.keyboard.press(key)
+
+    assert max(traced_tasks(browser, page, scroll)) < MAX_TASK_MS
+    page.keyboard.press("End")
+    assert page.inner_text("#position").replace(",", "") == "Steps · {0} of {0}".format(
+        len(ten_thousand.rows("Steps"))
+    )
+    in_order = "Array.from(document.querySelectorAll('.row'), row => Number(row.dataset.position))"
+    positions = page.evaluate(in_order)
+    assert positions == sorted(positions)
+    page.click("#tabs button:nth-child(2)")
+    page.keyboard.press("/")
+    page.keyboard.type("word 9999")
+    assert heading(page) == "Text word 9999"
+    assert shown.node_count() <= MAX_NODES
+    assert shown.problems == []

@@ -14,7 +14,7 @@ import pytest
 
 from clawperator._notes import listening
 from clawperator.device import lease as lease_module
-from clawperator.device.lease import Holder, lease
+from clawperator.device.lease import Holder, lease, lease_conflict
 from clawperator.device.running import still_running
 from clawperator.errors import ClawError
 from tests.support.hanging import HANG_SECONDS
@@ -369,3 +369,24 @@ def test_what_is_left_of_a_command(
 ) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
     assert Holder(1, "c", 0, started=started, ends=ends).seconds_left == left
+
+
+def test_a_conflict_is_known_without_waiting_and_without_taking_the_lease() -> None:
+    assert lease_conflict("a") is None
+    with lease("a", "click-1", 0, action="click"):
+        conflict = lease_conflict("a")
+        assert conflict is not None
+        assert (conflict.code, dict(conflict.details or {})["commandId"]) == (
+            "EXECUTION_CONFLICT_IN_FLIGHT",
+            "click-1",
+        )
+        assert lease_conflict("b") is None
+    assert lease_conflict("a") is None
+
+
+def test_a_command_that_the_device_still_runs_is_a_conflict() -> None:
+    with lease("a", "exec-1", 0) as held:
+        held.sending("sent-1", 60, "com.clawperator.operator")
+    conflict = lease_conflict("a")
+    assert conflict is not None
+    assert "still runs" in conflict.message

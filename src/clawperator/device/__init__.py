@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         FinishedRun,
     )
     from clawperator.device.host_log import HostLogReader, log_event, log_file
+    from clawperator.device.lease import lease_conflict
+    from clawperator.device.live_input import is_live_view, live_lease, user_input
+    from clawperator.device.live_view import CapturedSource, LiveLook, LiveSource, SimulatedSource
     from clawperator.device.operators import enabled_operator, find_operator
     from clawperator.device.packages import list_packages
     from clawperator.device.pairing import PairedDevice, check_address, check_code, pair_device, require_server
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
     from clawperator.device.setup.install import Granted, OperatorSetup, grant_permissions, set_up_operator
     from clawperator.device.setup.version_check import Compatibility, probe_compatibility
     from clawperator.device.simulated_phones import list_faults, set_fault, start_simulated, stop_simulated
+    from clawperator.device.snapshot_views import outline_with_references
+    from clawperator.device.target_policy import check_target
     from clawperator.device.uri_schemes import SCHEMES_VARIABLE, check_uri_schemes, read_schemes
     from clawperator.device.users import require_user
     from clawperator.device.wakefulness import known_device, require_awake
@@ -61,6 +66,9 @@ else:
                 "FinishedRun"
             ),
             "host_log": "HostLogReader log_event log_file",
+            "lease": "lease_conflict",
+            "live_input": "is_live_view live_lease user_input",
+            "live_view": "CapturedSource LiveLook LiveSource SimulatedSource",
             "packages": "list_packages",
             "pairing": "PairedDevice check_address check_code pair_device require_server",
             "recordings": "PULL_SECONDS check_session_id local_recording_path pull_recording",
@@ -78,6 +86,8 @@ else:
             "setup.install": "Granted OperatorSetup grant_permissions set_up_operator",
             "setup.version_check": "Compatibility probe_compatibility",
             "simulated_phones": "list_faults set_fault start_simulated stop_simulated",
+            "snapshot_views": "outline_with_references",
+            "target_policy": "check_target",
             "uri_schemes": "SCHEMES_VARIABLE check_uri_schemes read_schemes",
             "users": "require_user",
             "wakefulness": "known_device require_awake",
@@ -99,6 +109,7 @@ __all__ = [
     "Backend",
     "BundleFile",
     "CaptureSource",
+    "CapturedSource",
     "Compatibility",
     "CompatibilityReport",
     "Device",
@@ -109,6 +120,8 @@ __all__ = [
     "Granted",
     "HostLogReader",
     "ListedDevice",
+    "LiveLook",
+    "LiveSource",
     "OperatorSetup",
     "PairedDevice",
     "References",
@@ -118,11 +131,13 @@ __all__ = [
     "ScreenWatch",
     "SecretReader",
     "ShellAnswer",
+    "SimulatedSource",
     "active_recording",
     "add_views",
     "check_address",
     "check_code",
     "check_session_id",
+    "check_target",
     "check_uri_schemes",
     "command_line",
     "declared_texts",
@@ -135,15 +150,19 @@ __all__ = [
     "host_abi",
     "is_app_label",
     "is_declared",
+    "is_live_view",
     "known_device",
+    "lease_conflict",
     "list_devices",
     "list_faults",
     "list_packages",
+    "live_lease",
     "local_recording_path",
     "log_event",
     "log_file",
     "make_report",
     "named_operator",
+    "outline_with_references",
     "pair_device",
     "probe_compatibility",
     "pull_recording",
@@ -163,5 +182,6 @@ __all__ = [
     "start_simulated",
     "still_running",
     "stop_simulated",
+    "user_input",
     "with_captures",
 ]

@@ -198,6 +198,25 @@ def lease(  # noqa: PLR0913 - the facts of one lease
         os.close(descriptor)
 
 
+def lease_conflict(serial: str) -> ClawError | None:
+    """The error of a lease that would not wait: who uses the device now. None when it is free."""
+    descriptor = open_record(serial)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            is_held = True
+        else:
+            is_held = False
+        holder = read_holder(descriptor)
+    finally:
+        os.close(descriptor)
+    abandoned = holder is not None and (not is_held or holder.is_abandoned)
+    if holder is not None and abandoned and holder.seconds_left == 0:
+        holder, abandoned = None, False  # the record of an earlier holder
+    return _busy(serial, holder, abandoned=abandoned) if is_held or holder is not None else None
+
+
 class _Wait:
     """A wait for a lease. Reports it when it takes longer than a moment: as a status, else once as a note."""
 

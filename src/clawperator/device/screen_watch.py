@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from clawperator.commands import BackendName
-from clawperator.contract import single_action, validate
+from clawperator.contract import ResultEnvelope, single_action, validate
 from clawperator.device.adb.client import Device
 from clawperator.device.references import References
 from clawperator.device.run import run_plan
@@ -59,21 +59,24 @@ class ScreenWatch:
         )
 
     def _capture(self, seconds: float) -> dict[str, str]:
-        """The data of a snapshot step. A failed step is an error with its code."""
         plan = validate(single_action("snapshot_ui"))
         result = run_plan(
             plan, self._device, package=self._package, backend=self._backend, timeout_ms=seconds * 1000
         )
-        envelope = result.envelope
-        step = next(iter(envelope.stepResults), None)
-        if step is not None and step.success and "text" in step.data:
-            return step.data
-        data = {} if step is None else step.data
-        code = data.get("error") or (envelope.errorCode if isinstance(envelope.errorCode, str) else "")
-        raise ClawError(
-            code if code in CODES else "SNAPSHOT_HIERARCHY_UNAVAILABLE",
-            data.get("message") or envelope.error or "the device returned no UI hierarchy",
-            hint=data.get("hint"),
-            operation="watch",
-            target=self._device.serial,
-        )
+        return captured_data(result.envelope, self._device.serial)
+
+
+def captured_data(envelope: ResultEnvelope, serial: str) -> dict[str, str]:
+    """The data of the snapshot that was the only step. A failed step is an error with its code."""
+    step = next(iter(envelope.stepResults), None)
+    if step is not None and step.success and "text" in step.data:
+        return step.data
+    data = {} if step is None else step.data
+    code = data.get("error") or (envelope.errorCode if isinstance(envelope.errorCode, str) else "")
+    raise ClawError(
+        code if code in CODES else "SNAPSHOT_HIERARCHY_UNAVAILABLE",
+        data.get("message") or envelope.error or "the device returned no UI hierarchy",
+        hint=data.get("hint"),
+        operation="watch",
+        target=serial,
+    )

@@ -14,6 +14,7 @@ from clawperator.device.references import FRESH_SECONDS, References
 from clawperator.errors import ClawError
 from clawperator.ui import (
     EarlierLine,
+    Hierarchy,
     Outline,
     changed_lines,
     cut_lines,
@@ -91,18 +92,27 @@ def numbered_outline(data: dict[str, str], references: References) -> Outline:
         and now - last.time < FRESH_SECONDS
     ):
         return replace(last.outline, notices=list(last.outline.notices))
-    hierarchy = parse_hierarchy(text)
-    made = outline_of(hierarchy, screen_frame(hierarchy), overlay=overlay)
-    try:
-        references.assign(made, data["snapshot_id"])
-    except ClawError as e:
-        made.notices.append(f"no references: {e.message}")
+    made, is_numbered = outline_with_references(parse_hierarchy(text), data, references)
+    if not is_numbered:
         return made
     if len(_shown) >= _MOST_SHOWN:
         _shown.clear()
     kept = replace(made, notices=list(made.notices))
     _shown[state[0]] = _Shown(text, overlay, references.state(), now, kept)
     return made
+
+
+def outline_with_references(
+    hierarchy: Hierarchy, data: dict[str, str], references: References
+) -> tuple[Outline, bool]:
+    """The outline of a hierarchy, and whether it has references: where they cannot be kept there are none."""
+    made = outline_of(hierarchy, screen_frame(hierarchy), overlay=data.get("overlay_package"))
+    try:
+        references.assign(made, data["snapshot_id"])
+    except ClawError as e:
+        made.notices.append(f"no references: {e.message}")
+        return made, False
+    return made, True
 
 
 def outline_changes(made: Outline, earlier: list[EarlierLine] | None, since: str) -> list[str] | None:

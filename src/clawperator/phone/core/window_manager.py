@@ -46,6 +46,8 @@ class WindowManager:
         self._announce = announce
         self.display = Display()
         self.awake: bool = True
+        # How often what is shown may have changed.
+        self.changes = 0
         # Whether a touch at a point goes to the app's window although a bar is there.
         self.app_claims: Callable[[int, int], bool] | None = None
         self._system: dict[str, BackStackEntry] = {}
@@ -68,6 +70,7 @@ class WindowManager:
 
     def invalidate(self) -> None:
         """Discard cached layouts: what is shown may have changed."""
+        self.changes += 1
         self._active = self._hierarchy = self._xml = None
         self._bars.clear()
 

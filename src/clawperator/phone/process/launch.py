@@ -219,7 +219,7 @@ def delete_phone(serial: str, *, force: bool = False) -> bool:
 
 
 def control_phone(serial: str, command: str, **arguments: Any) -> Any:
-    """Send a command to a running phone: ``status``, ``fault``, ``reset``, ``screenshot``."""
+    """Send a command to a running phone: ``status``, ``fault``, ``reset``, ``screenshot``, or of live control."""
     folder = existing_folder(serial)
     state = folder.state()
     record = folder.read()

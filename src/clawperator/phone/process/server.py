@@ -20,6 +20,7 @@ from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.core.faults import FAULTS
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.process.control import ControlServer
+from clawperator.phone.process.live_control import LIVE_REQUESTS, LiveControl
 from clawperator.phone.process.setup import PhoneSetup
 from clawperator.phone.shell.language.interpreter import load_commands
 
@@ -79,6 +80,7 @@ class PhoneServer:
         self._adbd = AdbdServer(self.device)
         self._server = AdbServer(lambda: [self.device])
         self._control = ControlServer(self.token, self.command)
+        self._live = LiveControl()
         self.adbd_port = self.server_port = self.control_port = 0
 
     @property
@@ -106,6 +108,8 @@ class PhoneServer:
 
     def command(self, name: str, arguments: dict[str, Any]) -> Any:
         """Run a request of the control channel. ``ValueError`` for arguments that the request does not have."""
+        if name in LIVE_REQUESTS:
+            return self._live.command(self.phone, name, arguments)
         if arguments and name != "fault":
             raise ClawError("USAGE", f"control request {name!r} takes no arguments")
         match name:

@@ -111,7 +111,11 @@ def test_only_entry_points_print_read_argv_or_exit() -> None:
 
 # Packages of the extras. Only functions import them, where they are used, and servers, which are such functions.
 OPTIONAL = {"PIL"}
-SERVERS = {"http": {"h11", "starlette", "uvicorn"}, "mcp": {"anyio", "mcp", "mcp_types", "starlette"}}
+SERVERS = {
+    "http": {"h11", "starlette", "uvicorn"},
+    "mcp": {"anyio", "mcp", "mcp_types", "starlette"},
+    "page": {"starlette"},
+}
 
 
 def test_only_msgspec_is_required() -> None:

@@ -5,13 +5,19 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clawperator.ui.changes import EarlierLine, changed_lines, earlier_lines, has_other_order
-    from clawperator.ui.describe import describe_matches, query_nodes, reference_of
+    from clawperator.ui.describe import describe_matches, query_nodes, reference_of, selector_flags
     from clawperator.ui.find import find_node, find_nodes
     from clawperator.ui.nearest import NearMatch, nearest_matches
     from clawperator.ui.node import HIDDEN, NOWHERE, Bounds, Hierarchy, Node, read_bounds
     from clawperator.ui.notices import appeared_notices
     from clawperator.ui.outline import Outline, OutlineElement, outline_of, screen_frame
-    from clawperator.ui.outline_text import BYTES_PER_TOKEN, cut_lines, outline_objects, render_outline
+    from clawperator.ui.outline_text import (
+        BYTES_PER_TOKEN,
+        cut_lines,
+        outline_objects,
+        render_element,
+        render_outline,
+    )
     from clawperator.ui.parse import NOT_XML, parse_hierarchy
     from clawperator.ui.passwords import has_password
     from clawperator.ui.refs import (
@@ -38,13 +44,13 @@ else:
         __name__,
         {
             "changes": "EarlierLine changed_lines earlier_lines has_other_order",
-            "describe": "describe_matches query_nodes reference_of",
+            "describe": "describe_matches query_nodes reference_of selector_flags",
             "find": "find_node find_nodes",
             "nearest": "NearMatch nearest_matches",
             "node": "Bounds HIDDEN Hierarchy NOWHERE Node read_bounds",
             "notices": "appeared_notices",
             "outline": "Outline OutlineElement outline_of screen_frame",
-            "outline_text": "BYTES_PER_TOKEN cut_lines outline_objects render_outline",
+            "outline_text": "BYTES_PER_TOKEN cut_lines outline_objects render_element render_outline",
             "parse": "NOT_XML parse_hierarchy",
             "passwords": "has_password",
             "refs": "MAX_ALIKE ElementFingerprint Located RegionPrint ScreenPrint find_same fingerprints "
@@ -97,10 +103,12 @@ __all__ = [
     "query_nodes",
     "read_bounds",
     "reference_of",
+    "render_element",
     "render_outline",
     "role_of",
     "screen_frame",
     "select_nodes",
+    "selector_flags",
     "stale_reference",
     "suggest_selectors",
     "visible_nodes",

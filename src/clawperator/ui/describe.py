@@ -57,7 +57,7 @@ def describe_matches(
         if suggest:
             selectors = suggest_selectors(hierarchy, node, frame)
             found["selectors"] = [msgspec.to_builtins(one) for one in selectors]
-            found["flags"] = [_flags(hierarchy, one, frame) for one in selectors]
+            found["flags"] = [selector_flags(hierarchy, one, frame) for one in selectors]
         described.append(found)
     return described
 
@@ -72,7 +72,7 @@ def reference_of(node: Node, outline: Outline) -> str:
     return refs.get(id(node)) or refs.get(id(taker), "")
 
 
-def _flags(hierarchy: Hierarchy, selector: NodeSelector, frame: Bounds) -> str:
+def selector_flags(hierarchy: Hierarchy, selector: NodeSelector, frame: Bounds) -> str:
     """The flags of ``click``, ``read``, ``wait`` and ``query`` for a selector, quoted for a shell."""
     fields = msgspec.to_builtins(selector)
     if ID_SEPARATOR not in fields.get("resourceId", ID_SEPARATOR):

@@ -58,8 +58,12 @@ def open_route(name: str, folder: Path, clock: type[SystemClock] = SkippingClock
         phone_server.open()
         home = {"CLAWPERATOR_HOME": str(folder / "home")}
         if name == "no adb":
-            ports = {"server_port": phone_server.server_port, "adbd_port": phone_server.adbd_port}
-            stack.enter_context(registered(folder / "home", SERIAL, **ports))
+            ports = {
+                "server_port": phone_server.server_port,
+                "adbd_port": phone_server.adbd_port,
+                "control_port": phone_server.control_port,
+            }
+            stack.enter_context(registered(folder / "home", SERIAL, token=phone_server.token, **ports))
             yield Route(phone_server, SERIAL, Endpoint(HOST, phone_server.server_port, simulated=True), home)
             return
         adb = stack.enter_context(adb_server("system", folder))
@@ -69,7 +73,9 @@ def open_route(name: str, folder: Path, clock: type[SystemClock] = SkippingClock
 
 
 @contextmanager
-def registered(home: Path, serial: str, *, server_port: int, adbd_port: int = 1) -> Iterator[None]:
+def registered(  # noqa: PLR0913 - the ports of a phone
+    home: Path, serial: str, *, server_port: int, adbd_port: int = 1, control_port: int = 1, token: str = ""
+) -> Iterator[None]:
     """Register a phone as running for the duration of the block, so that the command finds it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLAWPERATOR_HOME", str(home))
@@ -83,8 +89,8 @@ def registered(home: Path, serial: str, *, server_port: int, adbd_port: int = 1)
             host=HOST,
             adbd_port=adbd_port,
             server_port=server_port,
-            control_port=1,
-            token="",
+            control_port=control_port,
+            token=token,
             started_at=0,
             operator_package=OPERATOR_PACKAGE,
             apps=[],

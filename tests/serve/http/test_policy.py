@@ -23,6 +23,9 @@ ACTING: dict[str, Any] = {
     "POST /phones/{serial}/stop": {},
     "GET /phones/{serial}/faults": None,
     "POST /phones/{serial}/faults": {"name": "latency", "setting": "on"},
+    "POST /touch": {"kind": "tap", "x": 1, "y": 1},
+    "POST /press": {"key": "home"},
+    "POST /type": {"text": "a"},
     "POST /recordings/start": {},
     "POST /recordings/stop": {},
     "POST /recordings/pull": {},
@@ -38,6 +41,11 @@ READING = {
         "GET /android/emulators",
     ),
     *("GET /android/emulators/running", "GET /android/emulators/{name}", "GET /phones", "GET /recordings"),
+    *(
+        "GET /screen",
+        "GET /screen/picture",
+        "GET /screen/element",
+    ),
     *("POST /recordings/describe", "POST /recordings/compare", "GET /schemas", "GET /schemas/{name}"),
 }
 

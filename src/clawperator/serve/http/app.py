@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -23,11 +24,14 @@ from clawperator.serve.http.documents import Health, Nothing, SessionRequest
 from clawperator.serve.http.errors import DeviceFailure, error_response, internal_error, success_response
 from clawperator.serve.http.openapi import describe_routes
 from clawperator.serve.http.page import page_response
-from clawperator.serve.http.requests import BODY_SECONDS, headers_of, read_request
+from clawperator.serve.http.requests import BODY_SECONDS, headers_of, read_request, while_connected
 from clawperator.serve.http.route import HttpRoute
 from clawperator.serve.http.routes import ROUTES
 from clawperator.serve.http.sse import EventHub, EventLimits
 from clawperator.serve.http.workers import Workers
+from clawperator.serve.page.files import FileAnswer
+from clawperator.serve.page.handlers import WaitForState
+from clawperator.serve.page.watched_screens import WatchedScreens, encode_state
 
 # Where the path of the route is kept for the log: a path as it was sent may hold anything.
 _ROUTE_PATH = "clawperator.path"
@@ -64,7 +68,7 @@ class HttpApp:
         body_seconds: float = BODY_SECONDS,
     ) -> None:
         self.guard = guard
-        self.services = Services(access, EventHub(limits), Workers())
+        self.services = Services(access, EventHub(limits), Workers(), WatchedScreens(access.policy))
         self.is_stopping = False
         self._body_seconds = body_seconds
         self._public = frozenset((route.method, route.path) for route in ROUTES if route.public)
@@ -77,6 +81,7 @@ class HttpApp:
     def stop(self) -> None:
         self.is_stopping = True
         self.services.events.close()
+        self.services.screens.close()
 
     def _routes(self) -> list[Route]:
         by_path: dict[str, dict[str, HttpRoute]] = {}
@@ -96,6 +101,7 @@ class HttpApp:
     @asynccontextmanager
     async def _running(self) -> AsyncIterator[None]:
         self.services.events.bind()
+        self.services.screens.bind()
         async with AsyncExitStack() as stack:
             for mounted in self._mounts:
                 if mounted.lifespan is not None:
@@ -139,16 +145,20 @@ class HttpApp:
             return
         response = self._special(route, request, scope)
         if response is None:
-            response = await self._perform(route, request)
+            response = await self._perform(route, request, receive)
         await response(scope, receive, send)
 
-    async def _perform(self, route: HttpRoute, request: Struct) -> Response:
+    async def _perform(self, route: HttpRoute, request: Struct, receive: Receive) -> Response:
         assert route.work is not None
         work = partial(perform, self.services, route.rule, request, route.work, route.seconds)
         try:
-            return await self.services.workers.run(lambda: success_response(work()))
+            found = await self.services.workers.run(lambda: _prepared(work()))
+            if isinstance(found, WaitForState):
+                waiting = self.services.screens.wait(found.live, found.since, found.seconds)
+                return success_response(encode_state(await while_connected(receive, waiting), found.since))
         except DeviceFailure as e:
             return error_response(e.error, e.serial)
+        return found
 
     def _special(self, route: HttpRoute, request: Struct, scope: Scope) -> Response | None:
         if route.special == "page":
@@ -180,6 +190,15 @@ class HttpApp:
         response = success_response(Nothing())
         response.headers["Set-Cookie"] = self.guard.set_cookie("", 0)
         return response
+
+
+def _prepared(answer: Any) -> Response | WaitForState:
+    """The response of a finished call; a call that waits is finished in the event loop."""
+    if isinstance(answer, WaitForState):
+        return answer
+    if isinstance(answer, FileAnswer):
+        return Response(answer.data, media_type=answer.media_type, headers=answer.headers)
+    return success_response(answer)
 
 
 class _PathApp:

@@ -23,6 +23,7 @@ from clawperator.policy import GovernedCall, PolicyGate, check_calls, command_en
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.http.sse import EventHub
 from clawperator.serve.http.workers import Workers
+from clawperator.serve.page.watched_screens import WatchedScreens
 
 T = TypeVar("T")
 
@@ -33,6 +34,7 @@ class Services(Struct, frozen=True):
     access: ServerAccess
     events: EventHub
     workers: Workers
+    screens: WatchedScreens
 
     @property
     def folder(self) -> WorkingFolder:

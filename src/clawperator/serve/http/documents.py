@@ -9,11 +9,12 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from clawperator.contract import PACKAGE_NAME, SESSION_ID, ResultEnvelope
+from clawperator.contract import PACKAGE_NAME, SESSION_ID, KeyName, ResultEnvelope
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.device import MAX_SERIAL_BYTES, Avd, ListedDevice, Report
 from clawperator.device.emulators.emulator import RunningEmulator
 from clawperator.recording import ListedRecording
+from clawperator.serve.page.watched_screens import MAX_WAIT_MS, LeaseHolder, ScreenProblem
 
 _MAX_TIMEOUT_MS = 3_600_000
 _PHONE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -41,6 +42,7 @@ PhoneName = Annotated[
 AvdName = Annotated[
     str, Meta(min_length=1, max_length=64, pattern=_PHONE_NAME, description="name of a virtual device")
 ]
+Pixel = Annotated[int, Meta(ge=0, le=100_000)]
 SkillId = Annotated[str, Meta(min_length=1, max_length=255, description="skill id")]
 
 
@@ -129,6 +131,41 @@ class FaultRequest(Struct, frozen=True, forbid_unknown_fields=True):
     serial: PhoneName
     name: Annotated[str, Meta(min_length=1, max_length=64)]
     setting: Annotated[str, Meta(min_length=1, max_length=64, description="on, off or a number")]
+
+
+class LiveRequest(OnDevice, frozen=True, kw_only=True):
+    since: Annotated[str, Meta(max_length=64, description="stateId of the last answer")] = ""
+    waitMs: Annotated[
+        int, Meta(ge=0, le=MAX_WAIT_MS, description="how long to wait for a change since that answer, in ms")
+    ] = 0
+
+
+class PictureRequest(OnDevice, frozen=True, kw_only=True):
+    pictureId: Annotated[str, Meta(max_length=64, description="has no effect: it makes URLs differ")] = ""
+
+
+class ElementRequest(OnDevice, frozen=True, kw_only=True):
+    screenId: Annotated[str, Meta(min_length=1, max_length=64, description="screen that has the node")]
+    node: Annotated[int, Meta(ge=0, le=1_000_000, description="index of the node in that screen")]
+
+
+class TouchRequest(OnDevice, frozen=True, kw_only=True):
+    """A touch in pixels of the device. A swipe and a drag have an end."""
+
+    kind: Literal["tap", "long_press", "swipe", "drag"]
+    x: Pixel
+    y: Pixel
+    toX: Pixel | UnsetType = UNSET
+    toY: Pixel | UnsetType = UNSET
+    durationMs: Annotated[int, Meta(ge=1, le=10_000)] | UnsetType = UNSET
+
+
+class KeyRequest(OnDevice, frozen=True, kw_only=True):
+    key: KeyName
+
+
+class TextRequest(OnDevice, frozen=True, kw_only=True):
+    text: Annotated[str, Meta(min_length=1, max_length=500, description="goes into the field with the focus")]
 
 
 class SchemaRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -245,6 +282,74 @@ class Pulled(Struct, frozen=True, kw_only=True):
     sessionId: str
     warnings: list[str] | UnsetType = UNSET
     deviceId: str
+
+
+class ShownNode(Struct, frozen=True):
+    """A node of a screen. ``parent`` is the index of its parent, or -1."""
+
+    parent: int
+    className: str
+    role: str
+    text: str
+    description: str
+    resourceId: str
+    bounds: tuple[int, int, int, int]
+    states: list[str]
+    visible: bool
+
+
+class OutlineLine(Struct, frozen=True):
+    """A line of the outline. ``node`` is the index of its node."""
+
+    line: str
+    depth: int
+    ref: str
+    node: int
+
+
+class LiveAnswer(Struct, frozen=True, kw_only=True):
+    """The state of a device. Its screen is left out when the state is the one that the client knows."""
+
+    deviceId: str
+    simulated: bool
+    stateId: str
+    pictureId: str
+    screenId: str
+    package: str
+    width: int
+    height: int
+    awake: bool
+    recording: str | None
+    busy: LeaseHolder | None
+    error: ScreenProblem | None
+    nodes: list[ShownNode] | UnsetType = UNSET
+    cutNodes: int | UnsetType = UNSET
+    outline: list[OutlineLine] | UnsetType = UNSET
+    notices: list[str] | UnsetType = UNSET
+    drawing: Annotated[Any, Meta(description="what the page draws; its form may change")] = UNSET
+
+
+class RankedSelector(Struct, frozen=True):
+    selector: dict[str, Any]
+    flags: str
+
+
+class ElementAnswer(Struct, frozen=True):
+    node: int
+    screenId: str
+    ref: str
+    role: str
+    label: str
+    attributes: dict[str, str]
+    selectors: list[RankedSelector]
+
+
+class DoneAnswer(Struct, frozen=True):
+    """What was done, as a command line and as an action of an execution."""
+
+    deviceId: str
+    command: str
+    action: dict[str, Any]
 
 
 class DoctorAnswer(Struct, frozen=True):

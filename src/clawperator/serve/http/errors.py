@@ -17,7 +17,7 @@ _BY_CODE: Mapping[str, int] = {
         (
             *("DEVICE_NOT_FOUND", "NO_DEVICES", "EMULATOR_NOT_FOUND", "EMULATOR_NOT_RUNNING", "SKILL_NOT_FOUND"),
             *("SCHEMA_NOT_FOUND", "PHONE_NOT_FOUND", "RECORDING_SESSION_NOT_FOUND", "ROUTE_NOT_FOUND"),
-            "DEVICE_USER_NOT_FOUND",
+            *("DEVICE_USER_NOT_FOUND", "NODE_NOT_FOUND"),
         ),
         404,
     ),

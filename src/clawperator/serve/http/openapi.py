@@ -12,6 +12,7 @@ from clawperator.schemas import schema
 from clawperator.serve.http.errors import status_of
 from clawperator.serve.http.requests import MAX_BODY_BYTES
 from clawperator.serve.http.route import HttpRoute
+from clawperator.serve.page.files import MEDIA_TYPES
 
 _COMPONENTS = "#/components/schemas/"
 _DEFS = "#/$defs/"
@@ -101,6 +102,9 @@ def _success(route: HttpRoute) -> Document:
         text = "heartbeat, clawperator:result, clawperator:execution, clawperator:lost, clawperator:closed"
         content = {"text/event-stream": {"schema": {"type": "string"}}}
         return {"description": f"Events until the client disconnects: {text}.", "content": content}
+    if route.special == "asset" or route.media_type != "application/json":
+        kinds = sorted(MEDIA_TYPES.values()) if route.special == "asset" else [route.media_type]
+        return {"description": route.summary, "content": {kind: {"schema": {"type": "string"}} for kind in kinds}}
     if route.special == "openapi":
         return {"description": route.summary, "content": {"application/json": {"schema": {"type": "object"}}}}
     ok = {"type": "object", "properties": {"ok": {"const": True}}, "required": ["ok"]}

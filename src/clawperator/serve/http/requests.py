@@ -1,8 +1,9 @@
 """Read the request of a route: path, query and body into its type, with a typed error for everything else."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Coroutine, Mapping
+from functools import cache
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -14,9 +15,12 @@ from clawperator.contract import struct_issues
 from clawperator.errors import ClawError
 from clawperator.serve.http.route import HttpRoute
 
+T = TypeVar("T")
+
 MAX_BODY_BYTES = 102_400
 BODY_SECONDS = 15.0
 _MAX_FIELDS = 32
+_MAX_DIGITS = 15
 # How much of a body that is too large is read, so that its sender gets the response.
 _DRAINED_BYTES = 16_000_000
 # The codes of fields that have one of their own.
@@ -38,10 +42,30 @@ async def read_request(route: HttpRoute, scope: Scope, receive: Receive, seconds
             raise _invalid(route, "INVALID_QUERY", f"{route.path} takes its fields in the body")
         body = await read_body(headers_of(scope), receive, seconds)
         fields = _document(route, body)
+    else:
+        fields = {
+            name: _number(value) if name in _numbers(route.request) else value for name, value in fields.items()
+        }
     in_path = scope.get("path_params", {})
     if twice := next((name for name in in_path if name in fields), None):
         raise _invalid(route, _general(route), f"unknown key: {twice}")
     return _typed(route, {**fields, **in_path})
+
+
+@cache
+def _numbers(request: type[Struct]) -> frozenset[str]:
+    """The fields that are whole numbers, which a query has as text."""
+    fields = msgspec.structs.fields(request)
+    kinds = {field.name: msgspec.inspect.type_info(field.type) for field in fields}
+    return frozenset(
+        name
+        for name, kind in kinds.items()
+        if isinstance(kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind, msgspec.inspect.IntType)
+    )
+
+
+def _number(text: Any) -> Any:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS else text
 
 
 def headers_of(scope: Scope) -> dict[bytes, bytes]:
@@ -99,6 +123,25 @@ async def read_body(headers: Mapping[bytes, bytes], receive: Receive, seconds: f
         shown = kind.decode("latin-1")[:80]
         raise ClawError("UNSUPPORTED_MEDIA_TYPE", f"the body is {shown!r}, not JSON", operation="serve")
     return b"".join(parts)
+
+
+async def while_connected(receive: Receive, waiting: Coroutine[Any, Any, T]) -> T:
+    """The result of a wait, which ends when the client disconnects. The request must have been read."""
+    result = asyncio.ensure_future(waiting)
+    disconnect = asyncio.ensure_future(_wait_for_disconnect(receive))
+    try:
+        await asyncio.wait((result, disconnect), return_when=asyncio.FIRST_COMPLETED)
+        if not result.done():
+            raise ClawError("REQUEST_TIMEOUT", "the client disconnected", operation="serve")
+        return result.result()
+    finally:
+        result.cancel()
+        disconnect.cancel()
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _document(route: HttpRoute, body: bytes) -> dict[str, Any]:

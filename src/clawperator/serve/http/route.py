@@ -9,7 +9,7 @@ from clawperator.serve.http.calls import CommandRule, HttpCall
 from clawperator.serve.http.documents import NoFields, Nothing
 
 Method = Literal["GET", "POST", "DELETE"]
-Special = Literal["", "page", "health", "openapi", "events", "open session", "close session"]
+Special = Literal["", "page", "asset", "health", "openapi", "events", "open session", "close session"]
 
 # How long a call may take before its deadlines end. An execution takes 120 seconds at most.
 SHORT_SECONDS, EXECUTION_SECONDS, LONG_SECONDS, HOUR_SECONDS = 60.0, 130.0, 600.0, 3_660.0
@@ -20,7 +20,7 @@ class HttpRoute(Struct, frozen=True, kw_only=True):
 
     ``work`` runs in a thread, for at most ``seconds``. A ``special`` route is answered in the event loop.
     ``rule`` is the command under which the policy decides; a route without one checks inside its work. A
-    ``public`` route needs no token.
+    ``public`` route needs no token. An answer of another ``media_type`` than JSON has no ``answer``.
     """
 
     method: Method
@@ -33,6 +33,7 @@ class HttpRoute(Struct, frozen=True, kw_only=True):
     errors: tuple[str, ...] = ()
     seconds: float = SHORT_SECONDS
     special: Special = ""
+    media_type: str = "application/json"
     public: bool = False
 
     @property

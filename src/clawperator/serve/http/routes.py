@@ -8,6 +8,7 @@ from clawperator.serve.http import documents as d
 from clawperator.serve.http import executions, handlers
 from clawperator.serve.http.calls import CommandRule
 from clawperator.serve.http.route import EXECUTION_SECONDS, HOUR_SECONDS, LONG_SECONDS, HttpRoute
+from clawperator.serve.page import handlers as page
 
 _DEVICE = ("DEVICE_NOT_FOUND", "NO_DEVICES", "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED")
 _REQUEST = ("INVALID_DEVICE_ID", "INVALID_OPERATOR_PACKAGE")
@@ -98,6 +99,66 @@ ROUTES: tuple[HttpRoute, ...] = (
         work=handlers.check_device,
         rule=CommandRule("doctor"),
         errors=_REQUEST,
+        seconds=EXECUTION_SECONDS,
+    ),
+    # The live screen
+    HttpRoute(
+        method="GET",
+        path="/screen",
+        summary="The screen of a device, or the next change of it.",
+        request=d.LiveRequest,
+        answer=d.LiveAnswer,
+        work=page.wait_for_screen,
+        rule=CommandRule("snapshot"),
+        errors=(*_REQUEST, *_DEVICE),
+    ),
+    HttpRoute(
+        method="GET",
+        path="/screen/picture",
+        summary="The screen of a device as PNG.",
+        request=d.PictureRequest,
+        work=page.get_picture,
+        media_type="image/png",
+        errors=(*_REQUEST, *_DEVICE, "PHONE_NOT_RUNNING"),
+    ),
+    HttpRoute(
+        method="GET",
+        path="/screen/element",
+        summary="The attributes and the selectors of an element on the screen.",
+        request=d.ElementRequest,
+        answer=d.ElementAnswer,
+        work=page.get_element,
+        rule=CommandRule("query"),
+        errors=("NODE_NOT_FOUND", *_REQUEST, *_DEVICE),
+    ),
+    HttpRoute(
+        method="POST",
+        path="/touch",
+        summary="Touch the screen as a user.",
+        request=d.TouchRequest,
+        answer=d.DoneAnswer,
+        work=page.touch,
+        errors=(*_RUN, "PHONE_NOT_RUNNING"),
+        seconds=EXECUTION_SECONDS,
+    ),
+    HttpRoute(
+        method="POST",
+        path="/press",
+        summary="Press a key as a user.",
+        request=d.KeyRequest,
+        answer=d.DoneAnswer,
+        work=page.press,
+        errors=(*_RUN, "PHONE_NOT_RUNNING"),
+        seconds=EXECUTION_SECONDS,
+    ),
+    HttpRoute(
+        method="POST",
+        path="/type",
+        summary="Type text as a user.",
+        request=d.TextRequest,
+        answer=d.DoneAnswer,
+        work=page.type_text,
+        errors=(*_RUN, "PHONE_NOT_RUNNING"),
         seconds=EXECUTION_SECONDS,
     ),
     # Skills

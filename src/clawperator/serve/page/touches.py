@@ -1,0 +1,172 @@
+"""What a user does on the page, as an action of an execution and as a command line.
+
+A touch is named by the best selector of the element under it, else by its point.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from clawperator.contract import NodeSelector
+from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.device import device_flag
+from clawperator.ui import (
+    Hierarchy,
+    Node,
+    has_password,
+    screen_frame,
+    selector_flags,
+    suggest_selectors,
+    visible_nodes,
+)
+
+Point = tuple[int, int]
+# Fields of a selector that a reader of the command line understands at once.
+_PLAIN = frozenset(("shortId", "resourceId", "textEquals", "contentDescEquals"))
+_MAX_LABELS = 12
+_TOUCHABLE = ("clickable", "long-clickable", "checkable")
+# The variable in a command line for text that must not be in it.
+_SECRET = "PASSWORD"
+
+
+class DoneAction(Struct, frozen=True):
+    """An action of the page: as it is run, and as it is best written down."""
+
+    action: dict[str, Any]
+    command: str
+
+
+def node_at(screen: Hierarchy, x: int, y: int) -> Node | None:
+    """The visible node under a point: the one drawn last, and there the innermost."""
+    found = None
+    for node in visible_nodes(screen, screen_frame(screen)):
+        if node.bounds.normalised().contains(x, y):
+            found = node
+    return found
+
+
+def touched_node(screen: Hierarchy, x: int, y: int) -> Node | None:
+    """The node that takes a touch at a point: the nearest one that can be clicked, else the one under it."""
+    found = node_at(screen, x, y)
+    if found is None:
+        return None
+    return next((one for one in (found, *found.ancestors()) if one.flag("clickable")), found)
+
+
+def focused_field(screen: Hierarchy) -> Node | None:
+    fields = [node for node in screen.nodes if node.flag("focused") and node.role == "textfield"]
+    return fields[0] if len(fields) == 1 else None
+
+
+def best_selector(screen: Hierarchy, node: Node) -> NodeSelector | None:
+    """A selector whose click reaches this node: its own, or that of a label in it that takes no click itself."""
+    own = suggest_selectors(screen, node, screen_frame(screen), most=1)
+    if own and _is_plain(own[0]):
+        return own[0]
+    for label in _labels_inside(node):
+        found = suggest_selectors(screen, label, screen_frame(screen), most=1)
+        if found and _is_plain(found[0]):
+            return found[0]
+    return own[0] if own else None
+
+
+def _is_plain(selector: NodeSelector) -> bool:
+    return set(msgspec.to_builtins(selector)) <= _PLAIN
+
+
+def _labels_inside(node: Node) -> Iterator[Node]:
+    count = 0
+    for inner in node.walk():
+        if inner is node or not inner.label or has_password(inner):
+            continue
+        taker = next(one for one in (inner, *inner.ancestors()) if one is node or one.flag("clickable"))
+        if taker is node:
+            yield inner
+            count += 1
+            if count == _MAX_LABELS:
+                return
+
+
+# What is run
+
+
+def touch_params(kind: str, at: Point, to: Point | None, milliseconds: int) -> tuple[str, dict[str, Any]]:
+    """The type and parameters of a touch as an action."""
+    if kind == "tap":
+        return "click", {"coordinate": _point(at)}
+    if kind == "long_press":
+        return "click", {"coordinate": _point(at), "clickType": "long_click", "durationMs": milliseconds}
+    assert to is not None
+    return kind, {"start": _point(at), "end": _point(to), "durationMs": milliseconds}
+
+
+def _point(point: Point) -> dict[str, int]:
+    return {"x": point[0], "y": point[1]}
+
+
+# What is written down
+
+
+def describe_touch(serial: str, action: str, params: Mapping[str, Any], screen: Hierarchy | None) -> DoneAction:
+    """A touch, with the selector of what it touches on the screen."""
+    if action != "click":
+        start, end = (params[name] for name in ("start", "end"))
+        words = ["--from", start["x"], start["y"], "--to", end["x"], end["y"], "--duration", params["durationMs"]]
+        return _done(serial, action, params, [action, *words])
+    is_long = params.get("clickType") == "long_click"
+    long = ["--long"] if is_long else []
+    point = params["coordinate"]
+    node = None if screen is None else touched_node(screen, point["x"], point["y"])
+    selector = None
+    if screen is not None and node is not None and any(map(node.flag, _TOUCHABLE)):
+        selector = best_selector(screen, node)
+    if screen is None or selector is None:
+        return _done(serial, action, params, ["click", "--coordinate", point["x"], point["y"], *long])
+    written = {"matcher": msgspec.to_builtins(selector)} | ({"clickType": "long_click"} if is_long else {})
+    return _done(serial, action, written, ["click", *long], _flags(screen, selector))
+
+
+def _flags(screen: Hierarchy, selector: NodeSelector) -> str:
+    return selector_flags(screen, selector, screen_frame(screen))
+
+
+def describe_key(serial: str, key: str) -> DoneAction:
+    return _done(serial, "press_key", {"key": key}, ["back"] if key == "back" else ["press", key])
+
+
+def describe_text(serial: str, typed: str, screen: Hierarchy | None, *, is_typed: bool) -> DoneAction:
+    """Typing into the focused field; a password is not shown.
+
+    A screen on which the text is typed already gives the whole text of the field.
+    """
+    field = None if screen is None else focused_field(screen)
+    if screen is None or field is None:
+        return _done(serial, "enter_text", {"text": typed, "append": True}, ["type", *_text(typed), "--append"])
+    # What was typed names no field.
+    found = [
+        one
+        for one in suggest_selectors(screen, field, screen_frame(screen))
+        if "textEquals" not in msgspec.to_builtins(one)
+    ]
+    where = {"matcher": msgspec.to_builtins(found[0])} if found else {}
+    flags = _flags(screen, found[0]) if found else ""
+    if has_password(field):
+        params = {**where, "textFrom": {"env": _SECRET}}
+        return _done(serial, "enter_text", params, ["type", "--secret", _SECRET], flags)
+    if not is_typed:
+        params = {**where, "text": typed, "append": True}
+        return _done(serial, "enter_text", params, ["type", *_text(typed), "--append"], flags)
+    text = field.text[:MAX_MATCHER_VALUE_LENGTH] or typed
+    return _done(serial, "enter_text", {**where, "text": text}, ["type", *_text(text)], flags)
+
+
+def _text(text: str) -> list[str]:
+    return [f"--text={text}"] if text.startswith("-") else [text]
+
+
+def _done(serial: str, action: str, params: Mapping[str, Any], words: list[Any], flags: str = "") -> DoneAction:
+    parts = (shlex.join(["clawperator", *map(str, words)]), flags, device_flag(serial))
+    return DoneAction({"id": "a1", "type": action, "params": dict(params)}, " ".join(filter(None, parts)))

@@ -31,9 +31,11 @@ if TYPE_CHECKING:
         Event,
         EventFacts,
         Header,
+        InvalidLineError,
         Number,
         ScrollFacts,
         TextChangeFacts,
+        decode_event,
         has_snapshot,
         own_fields,
     )
@@ -85,8 +87,8 @@ else:
             "compare.strategies.solax": "REQUIRED SOLAR_PACKAGE",
             "describe": "DescribedStep Description Narrative describe_file describe_recording described_steps",
             "events": (
-                "ClickFacts Event EventFacts FACTS Header Number ScrollFacts TextChangeFacts has_snapshot "
-                "own_fields"
+                "ClickFacts Event EventFacts FACTS Header InvalidLineError Number ScrollFacts TextChangeFacts "
+                "decode_event has_snapshot own_fields"
             ),
             "export": (
                 "Export ExportResult ExportedClick ExportedEvent ExportedTextChange SNAPSHOT_MODES "
@@ -131,6 +133,7 @@ __all__ = [
     "ExportedEvent",
     "ExportedTextChange",
     "Header",
+    "InvalidLineError",
     "ListedRecording",
     "Narrative",
     "NavigationKey",
@@ -153,6 +156,7 @@ __all__ = [
     "compare_recording",
     "compare_step_by_step",
     "declaration_beside",
+    "decode_event",
     "derive_checkpoints",
     "derived_path",
     "describe_file",

@@ -30,6 +30,8 @@ ACTING: dict[str, Any] = {
     "POST /recordings/stop": {},
     "POST /recordings/pull": {},
     "POST /recordings/export": {"input": "x.ndjson"},
+    "POST /recordings/replay": {"input": "x.ndjson"},
+    "POST /recordings/report": {"input": "x.ndjson"},
 }
 READING = {
     *(
@@ -45,6 +47,8 @@ READING = {
         "GET /screen",
         "GET /screen/picture",
         "GET /screen/element",
+        "GET /recordings/events",
+        "GET /recordings/report",
     ),
     *("POST /recordings/describe", "POST /recordings/compare", "GET /schemas", "GET /schemas/{name}"),
 }

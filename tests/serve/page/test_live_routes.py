@@ -252,6 +252,24 @@ def test_the_thread_ends_when_nobody_looks(client: Client, monkeypatch: pytest.M
     monkeypatch.undo()
 
 
+def test_events_of_a_recording_grow_and_have_no_snapshots(client: Client) -> None:
+    client.post("/recordings/start", {"sessionId": "demo"})
+    state = shown(client, lambda now: now["recording"])
+    assert state["recording"] == "demo"
+    first = client.get("/recordings/events?sessionId=demo").document
+    tap(client, state, "Display")
+    more = client.get(f"/recordings/events?sessionId=demo&since={first['next']}").document
+    click = next(event for event in more["events"] if event["type"] == "click")
+    assert (click["text"], "snapshot" in click) == ("Display", False)
+    assert more["next"] == first["next"] + len(more["events"])
+    everything = client.get("/recordings/events?sessionId=demo").document
+    assert everything["events"] == first["events"] + more["events"]
+    client.post("/recordings/stop")
+    assert shown(client, lambda now: now["recording"] is None)
+    missing = client.get("/recordings/events?sessionId=none")
+    assert (missing.status, missing.code) == (404, "RECORDING_SESSION_NOT_FOUND")
+
+
 def test_a_rule_about_a_label_denies_the_touch_of_it(folder: Path, phone: PhoneServer) -> None:
     before = phone.phone.windows.xml()
     with running_server(folder, deny_tools=("click(Display)",)) as running:

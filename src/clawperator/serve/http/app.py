@@ -31,6 +31,7 @@ from clawperator.serve.http.sse import EventHub, EventLimits
 from clawperator.serve.http.workers import Workers
 from clawperator.serve.page.files import FileAnswer
 from clawperator.serve.page.handlers import WaitForState
+from clawperator.serve.page.live_recordings import LiveRecordings
 from clawperator.serve.page.watched_screens import WatchedScreens, encode_state
 
 # Where the path of the route is kept for the log: a path as it was sent may hold anything.
@@ -68,7 +69,9 @@ class HttpApp:
         body_seconds: float = BODY_SECONDS,
     ) -> None:
         self.guard = guard
-        self.services = Services(access, EventHub(limits), Workers(), WatchedScreens(access.policy))
+        self.services = Services(
+            access, EventHub(limits), Workers(), WatchedScreens(access.policy), LiveRecordings()
+        )
         self.is_stopping = False
         self._body_seconds = body_seconds
         self._public = frozenset((route.method, route.path) for route in ROUTES if route.public)

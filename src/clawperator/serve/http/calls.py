@@ -10,6 +10,7 @@ from clawperator._deadline import limited
 from clawperator.agent import (
     ToolCall,
     ToolContext,
+    ToolResult,
     TurnCancelledError,
     TurnDeadline,
     Use,
@@ -23,6 +24,7 @@ from clawperator.policy import GovernedCall, PolicyGate, check_calls, command_en
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.http.sse import EventHub
 from clawperator.serve.http.workers import Workers
+from clawperator.serve.page.live_recordings import LiveRecordings
 from clawperator.serve.page.watched_screens import WatchedScreens
 
 T = TypeVar("T")
@@ -35,6 +37,7 @@ class Services(Struct, frozen=True):
     events: EventHub
     workers: Workers
     screens: WatchedScreens
+    recordings: LiveRecordings
 
     @property
     def folder(self) -> WorkingFolder:
@@ -102,14 +105,18 @@ class HttpCall(Struct, frozen=True):
 
     def tool(self, name: str, params: Mapping[str, Any], device: str | UnsetType = UNSET) -> Any:
         """The result of a tool, under the policy. Raises its error."""
-        context: ToolContext = replace(self.access.context(self.deadline), device=self.serial(device))
-        try:
-            result = self.access.registry.call(ToolCall(name, dict(params)), context)
-        except TurnCancelledError:
-            raise ClawError("INTERRUPTED", f"{name} was interrupted", operation=name) from None
+        result = self.run_tool(name, params, device)
         if result.error is not None:
             raise result.error
         return result.result
+
+    def run_tool(self, name: str, params: Mapping[str, Any], device: str | UnsetType = UNSET) -> ToolResult:
+        """Run a tool under the policy. Its result may have an error."""
+        context: ToolContext = replace(self.access.context(self.deadline), device=self.serial(device))
+        try:
+            return self.access.registry.call(ToolCall(name, dict(params)), context)
+        except TurnCancelledError:
+            raise ClawError("INTERRUPTED", f"{name} was interrupted", operation=name) from None
 
 
 def perform(

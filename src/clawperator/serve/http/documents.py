@@ -168,6 +168,26 @@ class TextRequest(OnDevice, frozen=True, kw_only=True):
     text: Annotated[str, Meta(min_length=1, max_length=500, description="goes into the field with the focus")]
 
 
+class EventsRequest(OnDevice, frozen=True, kw_only=True):
+    sessionId: SessionId
+    since: Annotated[int, Meta(ge=0, le=1_000_000, description="how many events are known")] = 0
+
+
+class ReplayRequest(OnDevice, frozen=True, kw_only=True):
+    input: Annotated[FilePath, Meta(description="a recording, or its export")]
+    allowCoordinates: bool = False
+
+
+class ReportRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    input: Annotated[FilePath, Meta(description="a recording, an export, a saved run or an evidence folder")]
+    compare: Annotated[FilePath, Meta(description="a run to compare a recording with")] | UnsetType = UNSET
+    out: Annotated[FilePath, Meta(description="output file (default: beside the input)")] | UnsetType = UNSET
+
+
+class OpenReportRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    path: FilePath
+
+
 class SchemaRequest(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(min_length=1, max_length=128)]
 
@@ -350,6 +370,22 @@ class DoneAnswer(Struct, frozen=True):
     deviceId: str
     command: str
     action: dict[str, Any]
+
+
+class EventsAnswer(Struct, frozen=True):
+    """Events of a recording, without snapshots. ``next`` is the ``since`` of the next request."""
+
+    sessionId: str
+    events: list[dict[str, Any]]
+    next: int
+    leftOut: int
+
+
+class ReplayAnswer(Struct, frozen=True):
+    """The result of a replay, which is also in a file. Further fields are those of ``recording replay``."""
+
+    outputFile: str
+    result: dict[str, Any]
 
 
 class DoctorAnswer(Struct, frozen=True):

@@ -4,11 +4,13 @@ from clawperator.agent import CompareParams, DescribeParams, ExportParams
 from clawperator.device import Avd
 from clawperator.device.emulators.emulator import Provisioned, StartedEmulator
 from clawperator.recording import CompareReport, ExportResult, Narrative
+from clawperator.report import ReportResult
 from clawperator.serve.http import documents as d
 from clawperator.serve.http import executions, handlers
 from clawperator.serve.http.calls import CommandRule
 from clawperator.serve.http.route import EXECUTION_SECONDS, HOUR_SECONDS, LONG_SECONDS, HttpRoute
 from clawperator.serve.page import handlers as page
+from clawperator.serve.page import recordings as page_recordings
 
 _DEVICE = ("DEVICE_NOT_FOUND", "NO_DEVICES", "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED")
 _REQUEST = ("INVALID_DEVICE_ID", "INVALID_OPERATOR_PACKAGE")
@@ -362,6 +364,15 @@ ROUTES: tuple[HttpRoute, ...] = (
         seconds=EXECUTION_SECONDS,
     ),
     HttpRoute(
+        method="GET",
+        path="/recordings/events",
+        summary="The events of a recording that is being made.",
+        request=d.EventsRequest,
+        answer=d.EventsAnswer,
+        work=page_recordings.get_events,
+        errors=(*_REQUEST, *_DEVICE, "RECORDING_SESSION_NOT_FOUND"),
+    ),
+    HttpRoute(
         method="POST",
         path="/recordings/pull",
         summary="Copy a finished recording from the device.",
@@ -400,6 +411,36 @@ ROUTES: tuple[HttpRoute, ...] = (
         work=handlers.compare_recordings,
         errors=("RECORDING_COMPARE_FAILED",),
         seconds=LONG_SECONDS,
+    ),
+    HttpRoute(
+        method="POST",
+        path="/recordings/replay",
+        summary="Replay a recording on a device, and save the result beside it.",
+        request=d.ReplayRequest,
+        answer=d.ReplayAnswer,
+        work=page_recordings.replay,
+        errors=(*_REQUEST, *_DEVICE, "RECORDING_PARSE_FAILED"),
+        seconds=HOUR_SECONDS,
+    ),
+    HttpRoute(
+        method="POST",
+        path="/recordings/report",
+        summary="Write an HTML report of a recording, a run or kept evidence.",
+        request=d.ReportRequest,
+        answer=ReportResult,
+        work=page_recordings.make_report,
+        rule=CommandRule("report", ("input",), {"compare": "--compare", "out": "--out"}),
+        errors=("REPORT_FAILED",),
+        seconds=LONG_SECONDS,
+    ),
+    HttpRoute(
+        method="GET",
+        path="/recordings/report",
+        summary="Open a report that was written.",
+        request=d.OpenReportRequest,
+        work=page_recordings.open_report,
+        media_type="text/html",
+        errors=("INVALID_PATH", "REPORT_FAILED"),
     ),
     # Schemas
     HttpRoute(

@@ -142,6 +142,8 @@ def surroundings(folder: Path) -> dict[str, str]:
         # No adb and no server: an example must not start an adb server on this machine.
         "ADB_PATH": str(home / "no-adb"),
         "ANDROID_ADB_SERVER_PORT": UNUSED_PORT,
+        # A browser that opens nothing.
+        "BROWSER": "true",
     }
 
 

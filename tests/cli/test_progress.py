@@ -35,10 +35,10 @@ def run_without_pauses(*argv: str, columns: int = 80) -> Seen:
     return run_on_terminal(sys.executable, "-c", script, out=False, columns=columns)
 
 
-def statuses(seen: Seen) -> list[str]:
-    """The statuses that were shown, each of which was erased."""
+def statuses(seen: Seen, then: str = "") -> list[str]:
+    """The statuses that were shown, each of which was erased. ``then`` is part of a note after them."""
     *shown, after = seen.err.split(ERASE)
-    assert after == ""
+    assert then in after if then else after == ""
     return shown
 
 
@@ -102,7 +102,7 @@ def test_a_starting_phone_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     finally:
         clawperator("phone", "stop", "--all")
     assert json.loads(seen.out)["state"] == "running"
-    assert "starting simulated phone claw-1 (0 s)" in statuses(seen)
+    assert "starting simulated phone claw-1 (0 s)" in statuses(seen, then="clawperator serve --open")
 
 
 def test_a_message_erases_the_status_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ def test_a_message_erases_the_status_before_it(monkeypatch: pytest.MonkeyPatch) 
 def test_statuses_are_shown_at_most_ten_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("clawperator.cli.console.time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(console.Console, "_shows_status", True)
+    monkeypatch.setattr(console.Console, "is_terminal", True)
     written: list[str] = []
     monkeypatch.setattr("sys.stderr.write", written.append, raising=False)
     shown = console.Console("info")

@@ -41,11 +41,12 @@ class Console:
 
     def progress(self, title: str) -> "Progress | None":
         """A progress meter, if stderr is a terminal or the level is debug."""
-        is_terminal = self._shows_status
+        is_terminal = self.is_terminal
         return Progress(self, title, rewrite=is_terminal) if is_terminal or self.is_enabled("debug") else None
 
     @property
-    def _shows_status(self) -> bool:
+    def is_terminal(self) -> bool:
+        """Whether a user at a terminal sees what is written at level info."""
         try:
             return self.is_enabled("info") and sys.stderr.isatty()
         except (ValueError, AttributeError):  # closed, or not there at all
@@ -53,7 +54,7 @@ class Console:
 
     def show_status(self, text: str, elapsed: str = "") -> bool:
         """Show a text and its time as the last line, at most ten times a second. False without a terminal."""
-        if not self._shows_status:
+        if not self.is_terminal:
             return False
         now = time.monotonic()
         if now >= self._next_status:

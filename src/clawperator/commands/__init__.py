@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         TEXT_FLAGS,
         render_flags,
     )
+    from clawperator.commands.servers import OPEN_PAGE
 else:
     from clawperator._lazy import lazy_exports
 
@@ -44,6 +45,7 @@ else:
             "model": "BACKENDS BackendName Command Flag LEVELS Level POLICY_VARIABLE PathKind resolve_handler",
             "registry": "COMMANDS GLOBALS command_names find_by_path find_command leaves replacement value_flags",
             "selectors": "ELEMENT ID_SEPARATOR RELATION_FLAGS STATES TEXT_FLAGS render_flags",
+            "servers": "OPEN_PAGE",
         },
     )
 
@@ -56,6 +58,7 @@ __all__ = [
     "GLOBALS",
     "ID_SEPARATOR",
     "LEVELS",
+    "OPEN_PAGE",
     "POLICY_VARIABLE",
     "RELATION_FLAGS",
     "STATES",

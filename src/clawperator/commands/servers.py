@@ -6,10 +6,14 @@ _FOLDER = Flag("--folder", "folder for the files of clients (default: the workin
 # What the clients of a server may do, and where.
 _ACCESS = (_FOLDER, *POLICY, BACKEND, ALLOW_SCHEME, PASS_ENV)
 
+OPEN_PAGE = "clawperator serve --open"
+"""The command that opens the page."""
+
 SERVE = Command(
     "serve",
-    "Serve the HTTP API for other programs and languages.",
+    "Serve the page for browsers, and the HTTP API for other programs.",
     flags=(
+        switch("--open", "open the page in the browser of this computer"),
         Flag("--host", "address to listen on (default: 127.0.0.1)", "<address>", ("--bind",)),
         Flag("--port", "port to listen on; 0 means any free port (default: 3000)", "<port>"),
         switch("--allow-remote", "accept connections of other computers"),
@@ -21,9 +25,10 @@ SERVE = Command(
         ),
         *_ACCESS,
     ),
-    examples=("clawperator serve", "clawperator serve --port 0 --permission-mode read-only"),
+    examples=("clawperator serve", OPEN_PAGE, "clawperator serve --port 0 --permission-mode read-only"),
     notes=(
-        "Needs the extra 'serve'. Prints the address and the token file to stderr.\n"
+        "Needs the extra 'serve'. Prints the address and the token file to stderr. With --open a terminal also\n"
+        "gets the address that signs a browser in: keep it to yourself.\n"
         "Clients read and write files only inside --folder. Ctrl-C stops it."
     ),
     handler="clawperator.cli.handlers.serve:serve",

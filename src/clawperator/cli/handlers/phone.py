@@ -8,6 +8,7 @@ from clawperator._home import PhoneFolder, phone_folders
 from clawperator._text import read_number
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.parsing import usage
+from clawperator.commands import OPEN_PAGE
 from clawperator.device import list_faults, log_event, set_fault, start_simulated, stop_simulated
 from clawperator.errors import ClawError
 from clawperator.phone import (
@@ -36,7 +37,10 @@ def start(call: Call) -> CommandResult:
     }
     if call.options.operator_package:
         options["operator_package"] = call.options.operator_package
-    return CommandResult(start_simulated(serial, **options))
+    started = start_simulated(serial, **options)
+    if not call.options.text and call.console.is_terminal:
+        call.console.note(f"use it in a browser: {OPEN_PAGE}")
+    return CommandResult(started)
 
 
 def stop(call: Call) -> CommandResult:

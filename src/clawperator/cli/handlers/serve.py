@@ -1,5 +1,6 @@
 """``serve``: run the HTTP server in this process until a signal."""
 
+import threading
 from typing import TYPE_CHECKING
 
 from clawperator._text import read_number
@@ -9,6 +10,7 @@ from clawperator.cli.parsing import usage
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
+    from clawperator.cli.console import Console
     from clawperator.serve import MountedApp, ServerAccess
 
 _DEFAULT_PORT = 3000
@@ -34,8 +36,25 @@ def serve(call: Call) -> StreamedResult:
         ),
         mounts=_mcp(access, call),
     )
-    server.run(lambda: call.console.note(f"listening on {server.address.url}; token file: {server.token_file}"))
+
+    def on_started() -> None:
+        call.console.note(f"listening on {server.address.url}; token file: {server.token_file}")
+        if arguments.has("--open"):
+            # A browser in a terminal ends only when its user leaves it.
+            threading.Thread(target=_open_page, args=(call.console, server.page_url), daemon=True).start()
+
+    server.run(on_started)
     return StreamedResult()
+
+
+def _open_page(console: "Console", address: str) -> None:
+    """Open the page in a browser. Its address has the token, so only a terminal gets it."""
+    import webbrowser
+
+    if console.is_terminal:
+        console.note(f"opening {address}")
+    if not webbrowser.open(address):
+        console.warn("no browser was found: open the address of the server, with '#' and the token after it")
 
 
 def _mcp(access: "ServerAccess", call: Call) -> "tuple[MountedApp, ...]":

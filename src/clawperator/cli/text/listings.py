@@ -6,6 +6,7 @@ from typing import Any
 
 from clawperator.cli.text.layout import Block, Fields, Line, Painted, Part, Table, state
 from clawperator.cli.text.values import count, scalar, warning_lines, words
+from clawperator.commands import OPEN_PAGE
 
 Document = Mapping[str, Any]
 # Members of a line of the host log that have columns of their own, or repeat the event.
@@ -58,6 +59,7 @@ def phone_blocks(document: Document) -> Iterator[Block]:
     yield f"started {document['serial']}{recovered}"
     yield Fields(
         [
+            ("page", OPEN_PAGE),
             ("adb", document.get("connect", "")),
             ("operator", document.get("operatorPackage", "")),
             ("apps", scalar(document.get("apps", []))),

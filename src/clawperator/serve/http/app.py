@@ -20,16 +20,15 @@ from clawperator.errors import ClawError
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.http.auth import Guard
 from clawperator.serve.http.calls import Services, perform
-from clawperator.serve.http.documents import Health, Nothing, SessionRequest
+from clawperator.serve.http.documents import FileNameRequest, Health, Nothing, SessionRequest
 from clawperator.serve.http.errors import DeviceFailure, error_response, internal_error, success_response
 from clawperator.serve.http.openapi import describe_routes
-from clawperator.serve.http.page import page_response
 from clawperator.serve.http.requests import BODY_SECONDS, headers_of, read_request, while_connected
 from clawperator.serve.http.route import HttpRoute
 from clawperator.serve.http.routes import ROUTES
 from clawperator.serve.http.sse import EventHub, EventLimits
 from clawperator.serve.http.workers import Workers
-from clawperator.serve.page.files import FileAnswer
+from clawperator.serve.page.files import ASSET_FOLDER, ASSET_PATH, FileAnswer, asset_response, page_response
 from clawperator.serve.page.handlers import WaitForState
 from clawperator.serve.page.live_recordings import LiveRecordings
 from clawperator.serve.page.watched_screens import WatchedScreens, encode_state
@@ -133,7 +132,9 @@ class HttpApp:
     def _check(self, scope: Scope) -> None:
         headers = headers_of(scope)
         self.guard.check_source(headers)
-        if (scope["method"], scope["path"]) not in self._public:
+        # The files of the page have no secrets, and are loaded before the user signs in.
+        path = ASSET_PATH if scope["path"].startswith(ASSET_FOLDER) else scope["path"]
+        if (scope["method"], path) not in self._public:
             self.guard.check_client(headers)
         if self.is_stopping:
             raise ClawError("SERVER_STOPPING", "the server is stopping", operation="serve")
@@ -166,6 +167,9 @@ class HttpApp:
     def _special(self, route: HttpRoute, request: Struct, scope: Scope) -> Response | None:
         if route.special == "page":
             return page_response()
+        if route.special == "asset":
+            assert isinstance(request, FileNameRequest)
+            return asset_response(request.name)
         if route.special == "health":
             return success_response(Health(__version__))
         if route.special == "openapi":

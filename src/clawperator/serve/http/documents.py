@@ -188,6 +188,10 @@ class OpenReportRequest(Struct, frozen=True, forbid_unknown_fields=True):
     path: FilePath
 
 
+class FileNameRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(min_length=1, max_length=64)]
+
+
 class SchemaRequest(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(min_length=1, max_length=128)]
 

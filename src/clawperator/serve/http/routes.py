@@ -11,6 +11,7 @@ from clawperator.serve.http.calls import CommandRule
 from clawperator.serve.http.route import EXECUTION_SECONDS, HOUR_SECONDS, LONG_SECONDS, HttpRoute
 from clawperator.serve.page import handlers as page
 from clawperator.serve.page import recordings as page_recordings
+from clawperator.serve.page.files import ASSET_PATH
 
 _DEVICE = ("DEVICE_NOT_FOUND", "NO_DEVICES", "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED")
 _REQUEST = ("INVALID_DEVICE_ID", "INVALID_OPERATOR_PACKAGE")
@@ -28,7 +29,16 @@ _SESSION_FLAG = {"sessionId": "--session-id"}
 
 
 ROUTES: tuple[HttpRoute, ...] = (
-    HttpRoute(method="GET", path="/", summary="Sign in with a browser.", special="page", public=True),
+    HttpRoute(method="GET", path="/", summary="The page for browsers.", special="page", public=True),
+    HttpRoute(
+        method="GET",
+        path=ASSET_PATH,
+        summary="A style, script or picture of the page.",
+        request=d.FileNameRequest,
+        errors=("ROUTE_NOT_FOUND",),
+        special="asset",
+        public=True,
+    ),
     HttpRoute(
         method="GET",
         path="/health",

@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
+from urllib.parse import quote
 
 import uvicorn
 from msgspec import Struct
@@ -60,12 +61,17 @@ class HttpServer:
                 operation="serve",
                 target=options.host,
             )
-        token = load_token(self.token_file)
+        self._token = token = load_token(self.token_file)
         self._socket = _bind(options.host, options.port)
         names = () if is_loopback(options.host) else (socket.gethostname().lower(),)
         self.address = Address(options.host, self._socket.getsockname()[1], names)
         self.app = HttpApp(access, Guard(token, self.address), mounts=mounts, limits=limits)
         self._server = _GracefulServer(self.app, options.grace_seconds)
+
+    @property
+    def page_url(self) -> str:
+        """The address that signs a browser in. Its fragment is the token, which a browser does not send."""
+        return f"{self.address.url}#{quote(self._token, safe='')}"
 
     def run(self, on_started: Callable[[], None] = lambda: None) -> None:
         """Serve until the server is stopped. ``on_started`` is called when connections are accepted."""

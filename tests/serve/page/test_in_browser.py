@@ -1,0 +1,434 @@
+"""The page in a real browser: used by pointer, by keyboard and by touch, in all sizes, with hostile texts."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clawperator.device.lease import lease
+from clawperator.phone.process.server import PhoneServer
+from tests.device.phone_servers import running_phone_server
+from tests.serve.page.conftest import LivePage, OpenLivePage
+from tests.serve.page.live_states import has_label, node, shown
+from tests.support.browser import WAIT_MS, OpenPage
+from tests.support.http_client import Client, running_server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+NARROW = {"width": 380, "height": 760}
+
+
+def expect(locator: "Locator") -> Any:
+    """A condition of a locator that is waited for. Without playwright the tests of this module are skipped."""
+    from playwright.sync_api import expect as expect_
+
+    expect_.set_options(timeout=WAIT_MS)
+    return expect_(locator)
+
+
+def command(folder: Path, *argv: str) -> Any:
+    """The document of a command that succeeds in this folder."""
+    ran = subprocess.run(
+        [sys.executable, "-P", "-m", "clawperator", *argv], cwd=folder, capture_output=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    return json.loads(ran.stdout)
+
+
+def is_drawn(page: "Page", canvas: str) -> bool:
+    """Whether a canvas has more than a few colours."""
+    script = """id => {
+        const shown = document.getElementById(id);
+        const pen = new OffscreenCanvas(shown.width, shown.height).getContext("2d");
+        pen.drawImage(shown, 0, 0);
+        const pixels = pen.getImageData(0, 0, shown.width, shown.height).data;
+        const seen = new Set();
+        for (let i = 0; i < pixels.length; i += 4 * 97) seen.add(pixels.slice(i, i + 3).join());
+        return seen.size > 4;
+    }"""
+    drawn: bool = page.evaluate(script, canvas)
+    return drawn
+
+
+def test_the_page_loads_signs_in_and_asks_only_its_own_server(live: OpenLivePage, client: Client) -> None:
+    shown_page = live()
+    page = shown_page.page
+    assert page.url == f"http://127.0.0.1:{client.port}/"
+    assert page.title() == "claw-1 · Clawperator"
+    assert page.locator(".device-tab").all_inner_texts() == ["claw-1"]
+    shown_page.wait_for_row("Display")
+    assert is_drawn(page, "glass")
+    page.click("#show-drawing")
+    assert page.get_attribute("#screen", "data-shown") == "tree"
+    assert is_drawn(page, "glass")
+    page.reload()
+    page.wait_for_selector("#screen[data-picture]", state="attached")
+    assert shown_page.problems == []
+    own = f"http://127.0.0.1:{client.port}/"
+    assert [url for url in shown_page.opened.requests if not url.startswith((own, "data:"))] == []
+
+
+def test_without_a_session_the_page_says_how_to_sign_in(open_page: OpenPage, client: Client) -> None:
+    for token in ("", "#not-the-token-of-this-server"):
+        page = open_page(f"http://127.0.0.1:{client.port}/{token}").page
+        page.get_by_role("heading", name="Not signed in").wait_for()
+        assert page.is_hidden("#workspace")
+
+
+def test_settings_are_tapped_through_and_searched(live: OpenLivePage, phone: PhoneServer) -> None:
+    shown_page = live()
+    page = shown_page.page
+    shown_page.tap("Display")
+    shown_page.wait_for_row("Dark theme")
+    page.get_by_role("button", name="Back").click()
+    shown_page.tap("Search settings")
+    page.locator(".tree-row", has_text="search_src_text").wait_for()
+    assert page.inner_text("#keyboard-mode") == "Keyboard goes to the phone. Esc leaves."
+    page.keyboard.type("blux")
+    page.keyboard.press("Backspace")
+    page.keyboard.type("e")
+    shown_page.wait_for_row("blue")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.textContent").strip() == "Back"
+    page.keyboard.type("xyz")
+    page.click("#tab-console")
+    lines = page.locator("#console code").all_inner_texts()
+    assert lines[:2] == ["clawperator click --text Display --device claw-1", "clawperator back --device claw-1"]
+    assert lines[-1] == "clawperator type blue --id search_src_text --device claw-1"
+    page.click("#console-json")
+    first = json.loads(page.locator("#console code").first.inner_text())
+    assert first == {"id": "a1", "type": "click", "params": {"matcher": {"textEquals": "Display"}}}
+    assert "blue" in phone.phone.windows.xml()
+    assert shown_page.problems == []
+
+
+def test_gestures_of_the_pointer(live: OpenLivePage, phone: PhoneServer) -> None:
+    shown_page = live()
+    page = shown_page.page
+    page.click("#tab-console")
+    first = shown(shown_page.client)
+    page.mouse.move(*shown_page.point_of("Display"))
+    page.mouse.wheel(0, 120)
+    page.locator("#console code", has_text="clawperator swipe").first.wait_for()
+    state = shown(shown_page.client, lambda now: now["screenId"] != first["screenId"])
+    x, y = shown_page.point_of("Display")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 60, steps=4)
+    page.mouse.move(x, y + 120, steps=4)
+    page.mouse.up()
+    shown(shown_page.client, lambda now: now["screenId"] != state["screenId"])
+    phone.phone.go_home()
+    shown_page.wait_for_row("Settings")
+    page.mouse.move(*shown_page.point_of("Settings"))
+    page.mouse.down()
+    page.wait_for_timeout(550)  # a long press is made of time
+    page.mouse.up()
+    page.locator("#console code", has_text="--long").first.wait_for()
+    assert shown_page.problems == []
+
+
+def test_elements_are_highlighted_both_ways_and_have_selectors(live: OpenLivePage) -> None:
+    shown_page = live()
+    page = shown_page.page
+    shown_page.wait_for_row("Display")
+    page.mouse.move(*shown_page.point_of("Display"))
+    expect(page.locator(".tree-row.hovered")).to_contain_text("Display")
+    page.hover('.tree-row:has-text("Battery")')
+    expect(page.locator(".box.hovered")).to_contain_text("Battery")
+    page.click("#pick")
+    page.mouse.click(*shown_page.point_of("Display"))
+    page.locator("#details-title", has_text="Display").wait_for()
+    page.locator(".box.selected").wait_for()
+    assert page.locator(".selectors code").first.inner_text() == "--text Display"
+    assert page.locator(".attributes tr", has_text="resource-id").inner_text().split() == [
+        "resource-id",
+        "android:id/title",
+    ]
+    shown_page.wait_for_row("Battery")  # it was selected and not touched
+    page.fill("#search", "display")
+    expect(page.locator("#search-count")).to_contain_text(" of ")
+    page.click("#tab-outline")
+    assert page.locator(".outline-row").count() >= 1
+    assert page.locator(".outline-row .ref").first.inner_text().startswith("e")
+    assert shown_page.problems == []
+
+
+def test_a_recording_is_made_described_reported_and_replayed_in_the_page(
+    live: OpenLivePage, folder: Path, phone: PhoneServer
+) -> None:
+    phone.phone.go_home()
+    shown_page = live()
+    page = shown_page.page
+    page.fill("#record-name", "demo")
+    page.get_by_role("button", name="Record", exact=True).click()
+    page.locator("#rec").wait_for()
+    shown_page.tap("Settings")
+    shown_page.tap("Display")
+    shown_page.wait_for_row("Dark theme")
+    page.locator(".event", has_text="Display").first.wait_for()
+    page.get_by_role("button", name="Stop").click()
+    page.locator("#recorded-file").wait_for()
+    page.click("#describe")
+    page.locator(".steps li", has_text='Click "Display"').wait_for()
+    page.click("#export")
+    page.locator("#recorded-result code", has_text="demo.export.json").wait_for()
+    page.click("#report")
+    with page.expect_popup() as popup:
+        page.get_by_role("link", name="Open the report").click()
+    touched_element_is_marked(popup.value, shown(shown_page.client))
+    with running_phone_server("claw-2") as other:
+        page.locator(".device-tab", has_text="claw-2").wait_for()
+        page.select_option("#replay-device", "claw-2")
+        page.click("#replay")
+        page.locator("#recorded-result .good", has_text="claw-2").wait_for()
+        assert other.phone.windows.xml() == phone.phone.windows.xml()
+    assert shown_page.problems == []
+    made = folder / "recordings" / "demo.ndjson"
+    assert command(folder, "recording", "parse", "--input", str(made))["stepCount"] >= 2
+    assert command(folder, "recording", "export", "--input", str(made))["eventCount"] >= 3
+
+
+def touched_element_is_marked(report: "Page", state: Any) -> None:
+    """Check that the report marks the place of "Display" on its screen before the click."""
+    problems: list[str] = []
+    report.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    report.wait_for_selector("html[data-ready]")
+    report.focus("#list")
+    row = report.locator('#list [role="option"]', has_text='Click "Display"')
+    row.click()
+    expect(report.locator("#heading")).to_contain_text("Display")
+    marked: list[float] = report.evaluate(
+        """() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+            const canvas = document.getElementById("screen");
+            const colour = getComputedStyle(document.documentElement).getPropertyValue("--mark").trim();
+            const wanted = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+            const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            let [left, top, right, bottom] = [width, height, -1, -1];
+            for (let at = 0; at < data.length; at += 4) {
+                if (wanted.every((value, i) => Math.abs(data[at + i] - value) < 6)) {
+                    const x = (at / 4) % width, y = Math.floor(at / 4 / width);
+                    left = Math.min(left, x); right = Math.max(right, x);
+                    top = Math.min(top, y); bottom = Math.max(bottom, y);
+                }
+            }
+            done([left / width, top / height, right / width, bottom / height]);
+        })))"""
+    )
+    left, top, right, bottom = marked
+    assert right > left
+    assert bottom > top
+    # "Display" is a row in the middle of the list, as wide as the screen.
+    assert right - left > 0.8
+    assert 0.3 < (top + bottom) / 2 < 0.8
+    assert state["package"] == "com.android.settings"
+    assert problems == []
+    assert report.evaluate("window.origin") == "null"
+
+
+def test_each_device_has_a_tab_which_comes_and_goes(live: OpenLivePage) -> None:
+    shown_page = live()
+    page = shown_page.page
+    with running_phone_server("claw-2"):
+        page.locator(".device-tab", has_text="claw-2").click()
+        shown_page.wait_for_row("Settings")
+        expect(page.locator("#screen")).to_have_attribute("aria-label", "Screen of claw-2")
+        shown_page.tap("Settings")
+        shown_page.wait_for_row("Display")
+        page.keyboard.press("Escape")
+        page.focus('.device-tab[aria-selected="true"]')
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("#screen")).to_have_attribute("aria-label", "Screen of claw-1")
+        page.locator(".device-tab", has_text="claw-2").click()
+    expect(page.locator(".device-tab")).to_have_count(1)
+    expect(page.locator("#screen")).to_have_attribute("aria-label", "Screen of claw-1")
+
+
+def test_the_page_is_read_only_while_another_command_uses_the_phone(live: OpenLivePage) -> None:
+    shown_page = live()
+    page = shown_page.page
+    with lease("claw-1", "skill-7", 0, action="click"):
+        page.locator("#phone-note", has_text="Read-only").wait_for()
+        assert page.is_disabled('[data-key="home"]')
+        page.mouse.click(*shown_page.point_of("Display"))
+        page.click("#show-drawing")  # looking goes on
+        assert is_drawn(page, "glass")
+    expect(page.locator("[data-key=home]")).to_be_enabled()
+    assert page.inner_text("#phone-note") == ""
+    page.click("#tab-console")
+    assert page.locator("#console code").count() == 0
+    assert shown_page.problems == []
+
+
+def test_faults_are_switches(live: OpenLivePage, phone: PhoneServer) -> None:
+    shown_page = live()
+    page = shown_page.page
+    page.click("#tab-faults")
+    page.get_by_role("switch", name="latency").check()
+    expect(page.locator("#fault-latency-value")).to_be_enabled()
+    assert phone.phone.faults.value("latency") == 200
+    page.fill("#fault-latency-value", "5")
+    page.keyboard.press("Enter")
+    expect(page.locator("#fault-latency-value")).to_have_value("5")
+    assert phone.phone.faults.value("latency") == 5
+    page.get_by_role("switch", name="latency").uncheck()
+    expect(page.locator("#fault-latency-value")).to_be_disabled()
+    assert phone.phone.faults.value("latency") == 0
+    page.get_by_role("switch", name="rotation").check()
+    state = shown(shown_page.client, lambda now: now["width"] > now["height"])
+    expect(page.locator("#screen")).to_have_attribute("data-state", state["stateId"])
+    box = page.locator("#screen").bounding_box()
+    assert box is not None
+    assert box["width"] > box["height"]
+
+
+def test_everything_can_be_done_with_the_keyboard(live: OpenLivePage) -> None:
+    shown_page = live()
+    page = shown_page.page
+    shown_page.wait_for_row("Display")
+    page.focus("#search")
+    page.keyboard.type("display")
+    page.keyboard.press("ArrowDown")
+    for _ in range(12):
+        if "Display" in page.evaluate("document.activeElement.textContent"):
+            break
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.locator("#details-title", has_text="Display").wait_for()
+    page.locator("#details button", has_text="Tap").wait_for()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Tap"
+    page.keyboard.press("Enter")
+    page.fill("#search", "")
+    shown_page.wait_for_row("Dark theme")
+    # The screen takes the keyboard and gives it back; Tab is never taken.
+    page.focus("#screen")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.dataset.key") == "back"
+    page.keyboard.press("Enter")
+    shown_page.wait_for_row("Battery")
+    page.focus("#tab-record")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "tab-console"
+    assert page.is_visible("#panel-console")
+    reached = set()
+    page.evaluate("document.activeElement.blur()")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.dataset.key || ''"))
+    assert {
+        "screen",
+        "pick",
+        "show-drawing",
+        "search",
+        "type-text",
+        "tab-tree",
+        "tab-console",
+        "back",
+        "home",
+    } <= reached
+    assert shown_page.problems == []
+
+
+@pytest.mark.parametrize(
+    ("scheme", "size"),
+    [("light", {}), ("dark", {}), ("light", {"viewport": NARROW})],
+    ids=["light", "dark", "380"],
+)
+def test_axe_finds_nothing_serious(live: OpenLivePage, scheme: str, size: dict[str, Any]) -> None:
+    shown_page = live(color_scheme=scheme, **size)
+    page = shown_page.page
+    if not size:
+        shown_page.wait_for_row("Display")
+        page.click('.tree-row:has-text("Display")')
+        page.locator(".selectors li").first.wait_for()
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert background == {"light": "rgb(244, 245, 247)", "dark": "rgb(14, 17, 22)"}[scheme]
+    assert shown_page.opened.axe_violations() == []
+    for view in ("view-inspect", "view-work") if size else ("tab-console", "tab-faults"):
+        page.click(f"#{view}")
+        assert shown_page.opened.axe_violations() == []
+    if size:
+        assert shown_page.overflow() == 0
+
+
+def test_a_narrow_window_shows_one_region_at_a_time(live: OpenLivePage) -> None:
+    shown_page = live(viewport=NARROW, has_touch=True)
+    page = shown_page.page
+    visible = "['phone', 'inspect', 'work'].filter((id) => document.getElementById(id).offsetParent)"
+    assert page.evaluate(visible) == ["phone"]
+    page.touchscreen.tap(*shown_page.point_of("Display"))
+    page.tap("#view-inspect")
+    assert page.evaluate(visible) == ["inspect"]
+    shown_page.wait_for_row("Dark theme")
+    page.tap("#view-work")
+    assert page.evaluate(visible) == ["work"]
+    page.tap("#tab-console")
+    assert page.locator("#console code").all_inner_texts() == ["clawperator click --text Display --device claw-1"]
+    assert shown_page.overflow() == 0
+    assert shown_page.problems == []
+
+
+HOSTILE = [
+    "<script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "javascript:document.title='owned'",
+    "\u202eevil\u2066 text\u2069",
+    "`document.title='owned'` %3Cscript%3E &lt;b&gt;",
+    "'\"><svg onload=document.title='owned'>",
+    "W" * 1_000_000,
+]
+
+
+def hostile_app(folder: Path) -> str:
+    """An app whose title, labels and descriptions are hostile texts."""
+    views = "".join(
+        f"[[screen.view]]\nkind = {json.dumps(kind)}\ntext = {json.dumps(text)}\ndesc = {json.dumps(text[:40])}\n"
+        for kind, text in zip(("button", "text", "item", "button", "text", "button", "text"), HOSTILE, strict=True)
+    )
+    screen = f'[[screen]]\nname = "home"\ntitle = {json.dumps(HOSTILE[0])}\n'
+    path = folder / "hostile.toml"
+    path.write_text(f'package = "com.example.hostile"\nlabel = "Hostile"\n{screen}{views}')
+    return str(path)
+
+
+@pytest.mark.parametrize("size", [{}, {"viewport": NARROW}], ids=["1280", "380"])
+def test_no_text_of_an_app_runs_or_breaks_the_layout(
+    open_page: OpenPage, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
+    with running_phone_server(apps=(hostile_app(tmp_path),)) as server, running_server(folder) as running:
+        server.phone.launch("com.example.hostile")
+        client = running.client
+        opened = open_page(f"http://127.0.0.1:{client.port}/#{client.token}", **size)
+        shown_page, page = LivePage(opened, client), opened.page
+        page.wait_for_selector("#screen[data-picture]", state="attached")
+        state = shown(client, has_label(HOSTILE[0]))
+        if size:
+            page.click("#view-inspect")
+        page.locator(".tree-text", has_text="onerror").first.wait_for()
+        assert max(len(one["text"]) for one in state["nodes"]) <= 300
+        assert "\u202e" not in json.dumps(state, ensure_ascii=False)
+        client.post("/recordings/start", {"sessionId": "hostile"})
+        at = node(state, HOSTILE[5])["bounds"]
+        client.post("/touch", {"kind": "tap", "x": at[0] + 5, "y": at[1] + 5})
+        if size:
+            page.click("#view-work")
+        page.locator(".event", has_text="onload").first.wait_for()
+        client.post("/recordings/stop")
+        page.click("#tab-console")
+        if size:
+            page.click("#view-inspect")
+        for row in page.locator(".tree-row").all()[-8:]:
+            row.click()
+            expect(page.locator("#details.empty")).to_have_count(0)
+        page.click("#tab-outline")
+        assert page.locator("script").count() == 2
+        assert page.locator("svg[onload], img[onerror]").count() == 0
+        assert page.title() == "claw-1 · Clawperator"
+        assert shown_page.overflow() == 0
+        assert shown_page.problems == []

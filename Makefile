@@ -89,6 +89,7 @@ docs: $(VENV)/ready ## regenerate the generated parts of docs/
 
 pictures: $(VENV)/ready ## draw the pictures of docs/pictures; needs chromium
 	$(BIN)/python -m tools.phone_pictures
+	$(BIN)/python -m tools.page_pictures
 
 ocr: $(OCR)/ready ## read all screens of the simulated phone with an OCR library; fail below 95 % of the words
 	$(OCR)/bin/python -m tools.read_pictures

@@ -6,6 +6,13 @@ This module is imported at every start, so it imports only what every start need
 import os
 import sys
 
+TYPE_CHECKING = False  # known to type checkers by its name; importing typing would slow down every start
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+# How long to wait before a dropped interrupt is raised again: the callback that dropped it must have returned.
+_REPEAT_SECONDS = 0.01
+
 
 def main() -> int:
     """The ``clawperator`` command. Ends the process; programs call ``clawperator.cli.dispatch.run``.
@@ -39,6 +46,7 @@ def _run(module: str) -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     # importlib would cost every command a quarter of a millisecond.
     run = __import__(module, fromlist=("run",)).run
+    sys.unraisablehook = repeat_dropped_interrupt
     try:
         if interruptible:
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -47,6 +55,31 @@ def _run(module: str) -> int:
         code = 130
     # Everything is written, flushed and closed. Taking the interpreter apart would add a sixth to the time.
     os._exit(code)
+
+
+def repeat_dropped_interrupt(unraisable: "UnraisableHookArgs") -> None:
+    """Raise an interrupt again that arrived in a finalizer or in a weak reference's callback. A hook of ``sys``.
+
+    Python prints an exception that such code raises and continues, so the interrupt would be lost. Every import
+    runs such a callback.
+    """
+    if unraisable.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(unraisable)
+        return
+    import _thread
+    import signal
+    import time
+
+    main_thread = _thread.get_ident()  # Python handles signals there
+
+    def interrupt() -> None:
+        time.sleep(_REPEAT_SECONDS)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if callable(signal.getsignal(number)):
+                signal.pthread_kill(main_thread, number)  # also ends a system call that the thread waits in
+                return
+
+    _thread.start_new_thread(interrupt, ())
 
 
 def _leave_out_working_folder() -> None:

@@ -2,23 +2,24 @@
 
     python -m tools.mutation --package device --count 120 --seed 1 --jobs 2
 
-Draws random changes of the modules in ``src/*/<package>`` and runs ``tests/<package>`` on each, the files that
-name the module first. Prints every change with which all tests pass, then the share of the others. A run that
-takes much longer than without the change counts as noticed. The tree itself is never changed: each job works on a
-copy with an environment of its own, so that processes that tests start run the changed code too.
+Runs ``tests/<package>`` once with coverage. Then draws random changes of the modules in ``src/*/<package>`` and
+runs on each the tests that execute the changed line, then the test files that name the module. Prints every change
+with which all of them pass, then the share of the others. A run that takes much longer than without it counts
+as noticed. The tree itself is never changed: each job works on a copy with an environment of its own, so that
+processes that tests start run the changed code too.
 """
 
 import argparse
 import ast
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 import venv
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -46,7 +47,10 @@ _PASSED = (0, 5)
 # A run is stopped after so many times its usual time, and some seconds for a busy machine.
 _SLOWDOWN = 3
 _START_SECONDS = 20.0
-_BASELINE_SECONDS = 300.0
+_BASELINE_SECONDS = 900.0
+# Tests below this time run first, and of these so many before the others: most changes are noticed by one of them.
+_QUICK_SECONDS = 0.5
+_FIRST_TESTS = 40
 
 
 @dataclass(frozen=True)
@@ -177,17 +181,13 @@ class Copy:
                 made.write_bytes(text.replace(head, f"#!{self._bin / 'python'}".encode(), 1))
                 made.chmod(0o755)
 
-    def is_noticed(self, mutant: Mutant, stages: list[list[str]], usual: dict[str, float]) -> bool:
-        """Whether a test fails with the change, or does not end. ``usual`` has the seconds of each test file."""
+    def is_noticed(self, mutant: Mutant, stages: list[list[str]], tests: "Tests") -> bool:
+        """Whether a test fails with the change, or does not end."""
         path = self._root / mutant.module
         original = path.read_text()
         try:
             self._write(path, mutated_source(self._root, mutant))
-            for files in stages:
-                limit = _START_SECONDS + _SLOWDOWN * sum(usual[name] for name in files)
-                if files and not self.passes(files, limit):
-                    return True
-            return False
+            return any(not self.passes(stage, tests.limit(stage)) for stage in stages if stage)
         finally:
             self._write(path, original)
 
@@ -196,18 +196,35 @@ class Copy:
         # Python compares whole seconds and sizes, so an old compiled file could be taken for the new one.
         Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
 
-    def passes(self, files: list[str], seconds: float) -> bool:
-        command = [str(self._bin / "python"), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files]
-        variables = {"PATH": f"{self._bin}:{os.environ['PATH']}", "TMPDIR": str(self._temporary)}
-        with subprocess.Popen(  # noqa: S603 - our own interpreter
-            command,
-            cwd=self._root,
-            env={**os.environ, **variables},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        ) as tests:
+    def measure(self, files: list[str], package: str) -> "Tests":
+        """Run test files without a change: the time of each test, and the tests that execute each line."""
+        data = self._temporary / "coverage"
+        log = self._temporary / "log"
+        options = [f"--cov=src/{package}", "--cov-context=test", "--cov-report=", "--durations=0", "-rf"]
+        for _ in range(2):  # a second try for tests that depend on the machine's load
+            if self.passes(
+                ["-p", "pytest_cov", *options, *files], _BASELINE_SECONDS, log, COVERAGE_FILE=str(data)
+            ):
+                return Tests.load(data, log.read_text(), self._root)
+        failed = " ".join(re.findall(r"^FAILED (\S+)", log.read_text(), re.MULTILINE))
+        raise SystemExit(f"{failed or 'the tests'} fails without a change")
+
+    def passes(self, arguments: list[str], seconds: float, log: Path | None = None, **variables: str) -> bool:
+        """Whether pytest with these arguments succeeds in time."""
+        command = [str(self._bin / "python"), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *arguments]
+        variables |= {"PATH": f"{self._bin}:{os.environ['PATH']}", "TMPDIR": str(self._temporary)}
+        with (
+            (log or Path(os.devnull)).open("wb") as output,
+            subprocess.Popen(  # noqa: S603 - our own interpreter
+                command,
+                cwd=self._root,
+                env={**os.environ, **variables},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            ) as tests,
+        ):
             try:
                 return tests.wait(seconds) in _PASSED
             except subprocess.TimeoutExpired:
@@ -226,48 +243,104 @@ class Copy:
                     os.kill(int(process.name), signal.SIGKILL)
 
 
-def stages(root: Path, files: list[str], module: Path) -> list[list[str]]:
-    """The test files: first those that name a module, then the others."""
-    dotted = ".".join(module.with_suffix("").parts[1:])
-    own = f"test_{module.stem}.py"
-    named = [name for name in files if Path(name).name == own or dotted in (root / name).read_text()]
-    named.sort(key=lambda name: Path(name).name != own)
-    return [named, [name for name in files if name not in named]]
+@dataclass
+class Tests:
+    """The seconds of each test, and the tests that execute each line of each module."""
+
+    seconds: dict[str, float]
+    by_line: dict[tuple[str, int], set[str]]
+
+    @classmethod
+    def load(cls, data: Path, log: str, root: Path) -> "Tests":
+        """From coverage data with a context per test, and pytest's list of durations."""
+        from coverage import CoverageData
+
+        seconds: dict[str, float] = {}
+        for taken, test in re.findall(r"^([\d.]+)s (?:call|setup|teardown) +(\S+?)(?:\[.*)?$", log, re.MULTILINE):
+            seconds[test] = seconds.get(test, 0.0) + float(taken)
+        covered = CoverageData(str(data))
+        covered.read()
+        by_line: dict[tuple[str, int], set[str]] = {}
+        for file in covered.measured_files():
+            module = str(Path(file).relative_to(root))
+            for line, contexts in covered.contexts_by_lineno(file).items():
+                # A context is a test with its parameters and its phase; code of the module itself has none.
+                found = {context.partition("[")[0].partition("|")[0] for context in contexts if context}
+                by_line.setdefault((module, line), set()).update(found)
+        return cls(seconds, by_line)
+
+    def merge(self, other: "Tests") -> "Tests":
+        lines = self.by_line.keys() | other.by_line.keys()
+        return Tests(
+            self.seconds | other.seconds,
+            {line: self.by_line.get(line, set()) | other.by_line.get(line, set()) for line in lines},
+        )
+
+    def of(self, mutant: Mutant) -> set[str]:
+        """The tests that execute a line; where none is known (code of the module itself), those of its module."""
+        module = str(mutant.module)
+        if tests := self.by_line.get((module, mutant.line)):
+            return tests
+        return {test for (name, _), tests in self.by_line.items() if name == module for test in tests}
+
+    def limit(self, stage: list[str]) -> float:
+        """How long a stage may take: names of tests, or of test files."""
+        usual = sum(
+            taken for test, taken in self.seconds.items() if test in stage or test.partition("::")[0] in stage
+        )
+        return _START_SECONDS + _SLOWDOWN * usual
+
+    def stages(self, files: dict[str, str], mutant: Mutant) -> list[list[str]]:
+        """First the tests that execute the line, quick ones and those of the module's own file first.
+
+        Then the files that name the module: code that runs in other processes is not in the coverage.
+        """
+        own = f"test_{mutant.module.stem}.py"
+        dotted = ".".join(mutant.module.with_suffix("").parts[1:])
+        named = [name for name, text in files.items() if Path(name).name == own or dotted in text]
+
+        def order(test: str) -> tuple[bool, float]:
+            return Path(test.partition("::")[0]).name != own, self.seconds.get(test, 0.0)
+
+        quick: list[str] = []
+        slow: list[str] = []
+        for test in sorted(self.of(mutant), key=order):
+            (quick if self.seconds.get(test, 0.0) < _QUICK_SECONDS else slow).append(test)
+        return [quick[:_FIRST_TESTS], quick[_FIRST_TESTS:], slow, named]
 
 
 class Campaign:
     """The tests of a package on changes of its modules, in several copies at once."""
 
     def __init__(self, root: Path, package: str, copies: list[Copy]) -> None:
-        self._root = root
         self._free: SimpleQueue[Copy] = SimpleQueue()
         for copy in copies:
             self._free.put(copy)
         self._pool = ThreadPoolExecutor(len(copies))
-        files = sorted(str(path.relative_to(root)) for path in (root / "tests" / package).rglob("test_*.py"))
-        self._usual = dict(zip(files, self._pool.map(self._seconds, files), strict=True))
+        paths = sorted((root / "tests" / package.split("/", 1)[1]).rglob("test_*.py"))
+        self._files = {str(path.relative_to(root)): path.read_text() for path in paths}
+        parts = [list(self._files)[at :: len(copies)] for at in range(len(copies))]
+        self._tests = Tests({}, {})
+        for measured in self._pool.map(
+            lambda files: self._measure(files, package), [part for part in parts if part]
+        ):
+            self._tests = self._tests.merge(measured)
 
     def survivors(self, mutants: list[Mutant]) -> Iterator[tuple[Mutant, bool]]:
         """The changes in order, each with whether it survives."""
         return zip(mutants, self._pool.map(self._survives, mutants), strict=True)
 
-    def _seconds(self, file: str) -> float:
-        """The time of a test file without a change."""
+    def _measure(self, files: list[str], package: str) -> Tests:
         copy = self._free.get()
         try:
-            started = time.monotonic()
-            # A second try for tests that depend on the machine's load.
-            if not any(copy.passes([file], _BASELINE_SECONDS) for _ in range(2)):
-                raise SystemExit(f"{file} fails without a change")
-            return time.monotonic() - started
+            return copy.measure(files, package)
         finally:
             self._free.put(copy)
 
     def _survives(self, mutant: Mutant) -> bool:
         copy = self._free.get()
         try:
-            quick_first = sorted(self._usual, key=self._usual.__getitem__)
-            return not copy.is_noticed(mutant, stages(self._root, quick_first, mutant.module), self._usual)
+            return not copy.is_noticed(mutant, self._tests.stages(self._files, mutant), self._tests)
         finally:
             self._free.put(copy)
 
@@ -282,7 +355,7 @@ def main(argv: list[str] | None = None) -> int:
     survivors = 0
     with tempfile.TemporaryDirectory(prefix="mut-", ignore_cleanup_errors=True) as temporary:
         copies = [Copy(root, Path(temporary) / str(number)) for number in range(options.jobs)]
-        campaign = Campaign(root, options.package, copies)
+        campaign = Campaign(root, f"{folder.parent.name}/{options.package}", copies)
         for number, (mutant, survives) in enumerate(campaign.survivors(chosen), 1):
             if survives:
                 survivors += 1

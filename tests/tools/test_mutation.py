@@ -135,5 +135,5 @@ def processes_of(folder: Path) -> list[str]:
 
 def test_a_suite_that_fails_by_itself_is_an_error(tree: Path) -> None:
     (tree / "tests/sums/test_none.py").write_text("def test_fails():\n    assert 1 == 2\n")
-    with pytest.raises(SystemExit, match=r"test_none\.py fails without a change"):
+    with pytest.raises(SystemExit, match=r"test_none\.py::test_fails fails without a change"):
         main(["--package", "sums", "--root", str(tree), "--count", "1", "--jobs", "1"])

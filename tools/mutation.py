@@ -12,6 +12,7 @@ processes that tests start run the changed code too.
 import argparse
 import ast
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -269,6 +270,15 @@ class Tests:
                 by_line.setdefault((module, line), set()).update(found)
         return cls(seconds, by_line)
 
+    @classmethod
+    def decode(cls, text: str) -> "Tests":
+        kept = json.loads(text)
+        return cls(kept["seconds"], {(module, line): set(tests) for module, line, tests in kept["lines"]})
+
+    def encode(self) -> str:
+        lines = [(module, line, sorted(tests)) for (module, line), tests in sorted(self.by_line.items())]
+        return json.dumps({"seconds": self.seconds, "lines": lines})
+
     def merge(self, other: "Tests") -> "Tests":
         lines = self.by_line.keys() | other.by_line.keys()
         return Tests(
@@ -312,19 +322,24 @@ class Tests:
 class Campaign:
     """The tests of a package on changes of its modules, in several copies at once."""
 
-    def __init__(self, root: Path, package: str, copies: list[Copy]) -> None:
+    def __init__(self, root: Path, package: str, copies: list[Copy], kept: Path | None = None) -> None:
         self._free: SimpleQueue[Copy] = SimpleQueue()
         for copy in copies:
             self._free.put(copy)
         self._pool = ThreadPoolExecutor(len(copies))
         paths = sorted((root / "tests" / package.split("/", 1)[1]).rglob("test_*.py"))
         self._files = {str(path.relative_to(root)): path.read_text() for path in paths}
+        if kept is not None and kept.exists():
+            self._tests = Tests.decode(kept.read_text())
+            return
         parts = [list(self._files)[at :: len(copies)] for at in range(len(copies))]
         self._tests = Tests({}, {})
         for measured in self._pool.map(
             lambda files: self._measure(files, package), [part for part in parts if part]
         ):
             self._tests = self._tests.merge(measured)
+        if kept is not None:
+            kept.write_text(self._tests.encode())
 
     def survivors(self, mutants: list[Mutant]) -> Iterator[tuple[Mutant, bool]]:
         """The changes in order, each with whether it survives."""
@@ -355,7 +370,7 @@ def main(argv: list[str] | None = None) -> int:
     survivors = 0
     with tempfile.TemporaryDirectory(prefix="mut-", ignore_cleanup_errors=True) as temporary:
         copies = [Copy(root, Path(temporary) / str(number)) for number in range(options.jobs)]
-        campaign = Campaign(root, f"{folder.parent.name}/{options.package}", copies)
+        campaign = Campaign(root, f"{folder.parent.name}/{options.package}", copies, options.coverage)
         for number, (mutant, survives) in enumerate(campaign.survivors(chosen), 1):
             if survives:
                 survivors += 1
@@ -375,6 +390,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=100, help="how many changes (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed draws the same changes")
     parser.add_argument("--jobs", type=int, default=2, help="how many copies work at once (default: %(default)s)")
+    parser.add_argument("--coverage", type=Path, help="reuse the coverage in this file; it is written if missing")
     parser.add_argument("--root", type=Path, default=REPOSITORY, help="the tree to test (default: this one)")
     return parser.parse_args(argv)
 

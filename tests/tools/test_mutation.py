@@ -113,6 +113,32 @@ def test_survivors_are_printed_and_the_tree_is_unchanged(tree: Path, capsys: pyt
     assert {path: path.read_text() for path in tree.rglob("*.py")} == before
 
 
+def test_coverage_is_kept_and_reused(tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = tmp_path / "coverage.json"
+    arguments = [
+        "--package",
+        "sums",
+        "--root",
+        str(tree),
+        "--count",
+        "1000",
+        "--jobs",
+        "1",
+        "--coverage",
+        str(kept),
+    ]
+    main(arguments)
+    first = capsys.readouterr().out
+    before = kept.read_text()
+    assert "tests/sums/test_limits.py::test_values" in before
+
+    (tree / "tests/sums/test_none.py").write_text(
+        "def test_fails():\n    assert 1 == 2\n"
+    )  # would end a new measurement
+    main(arguments)
+    assert (capsys.readouterr().out, kept.read_text()) == (first, before)
+
+
 def test_tests_that_hang_are_stopped_with_what_they_started(tree: Path, tmp_path: Path) -> None:
     (tree / "tests/sums/test_none.py").write_text(HANGS)
     copy = Copy(tree, tmp_path / "copy")

@@ -57,6 +57,8 @@ class HostilePhone:
 
     def close(self) -> None:
         self._over.set()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # ends the accept of the other thread; a close does not
         self._listener.close()
 
     def _accept(self) -> None:
@@ -102,6 +104,11 @@ def sending(*pieces: bytes, code: int | None = 0) -> Answer:
         peer.recv(1)
 
     return answer
+
+
+def nothing(peer: socket.socket, _: str) -> None:
+    """Never answer; wait until the client gives up."""
+    peer.recv(1)
 
 
 def endless(piece: bytes) -> Answer:
@@ -371,7 +378,7 @@ def test_hostile_serials_and_states_are_left_out_or_escaped(
     names = [b"../../etc", b"a b", b"$(reboot)", b"\x1b[31mred", b"-rf", b"x" * 5_000, b"", b"ok.1", b"ok.2"]
     states = [b"device"] * 8 + [b"no permissions\x1b[2J\x00" + b"x" * 5_000]
     listed = b"\n".join(name + b"\t" + state for name, state in zip(names, states, strict=True))
-    with hostile(endless(b""), listed) as phone:
+    with hostile(nothing, listed) as phone:
         monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(phone.port))
         found = list_devices()
         assert [device.serial for device in found] == ["../../etc", "a b", "$(reboot)", "-rf", "ok.1", "ok.2"]

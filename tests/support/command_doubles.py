@@ -184,13 +184,13 @@ def double_server(doubles: CommandDoubles, serial: str = SERIAL, *, state: str =
         finally:
             over.set()
             with suppress(OSError):
-                socket.create_connection(listener.getsockname(), 1).close()
+                listener.shutdown(socket.SHUT_RDWR)  # ends the accept of the other thread
             for thread in (acceptor, *threads):
                 thread.join(HANG_SECONDS)
 
 
 def _serve(peer: socket.socket, doubles: CommandDoubles, serial: str, state: str) -> None:
-    with peer, suppress(OSError, ValueError):
+    with peer, suppress(OSError, ValueError, subprocess.TimeoutExpired):
         while True:
             request = _read(peer, int(_read(peer, 4), 16)).decode("utf-8", "surrogateescape")
             service, _, rest = request.partition(":")
@@ -240,7 +240,7 @@ def _run(peer: socket.socket, script: str, doubles: CommandDoubles, *, packets: 
         pump.start()
     for pump in pumps:
         pump.join(HANG_SECONDS)
-    code = process.wait()
+    code = process.wait(HANG_SECONDS)
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             stream.close()

@@ -364,7 +364,11 @@ def main(argv: list[str] | None = None) -> int:
     options = _options(argv)
     root: Path = options.root.resolve()
     folder = next((root / "src").glob("*/__init__.py")).parent / options.package
-    modules = sorted(path.relative_to(root) for path in folder.rglob("*.py") if options.module in path.name)
+    modules = sorted(
+        path.relative_to(root)
+        for path in folder.rglob("*.py")
+        if options.module in path.relative_to(folder).as_posix()
+    )
     found = [mutant for module in modules for mutant in mutants_of(root, module)]
     chosen = Random(options.seed).sample(found, min(options.count, len(found)))  # noqa: S311 - reproducible
     survivors = 0
@@ -386,7 +390,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
         prog="python -m tools.mutation", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("--package", required=True, help="folder below src/clawperator and below tests")
-    parser.add_argument("--module", default="", help="only modules with this text in their file name")
+    parser.add_argument("--module", default="", help="only modules with this text in their path below the package")
     parser.add_argument("--count", type=int, default=100, help="how many changes (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed draws the same changes")
     parser.add_argument("--jobs", type=int, default=2, help="how many copies work at once (default: %(default)s)")

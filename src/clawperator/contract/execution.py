@@ -27,9 +27,9 @@ Id = Annotated[str, Meta(min_length=1, max_length=limits.MAX_ID_LENGTH)]
 Source = Annotated[str, Meta(min_length=1, max_length=limits.MAX_SOURCE_LENGTH)]
 TimeoutMs = Annotated[float, Meta(ge=limits.MIN_EXECUTION_TIMEOUT_MS, le=limits.MAX_EXECUTION_TIMEOUT_MS)]
 # An execution gets this much more time than the action that waits.
-# A slow capture of a screen that does not become idle takes ten seconds.
-_SETTLE_MS = 30_000
 _WAIT_MARGIN_MS = 5_000
+# A slow capture of a screen that does not become idle takes ten seconds, and settling needs several.
+_SETTLE_MS = 30_000
 LONGEST_WAIT_MS = limits.MAX_EXECUTION_TIMEOUT_MS - _WAIT_MARGIN_MS
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 

@@ -90,7 +90,7 @@ def require_user(device: Device, user: UserChoice | None, *, seconds: float = _S
 
 
 def user_refusal(device: Device, output: str) -> ClawError | None:
-    """``DEVICE_USER_FORBIDDEN`` when this output of a failed command means that the shell may not access a user."""
+    """``DEVICE_USER_FORBIDDEN`` when the output of a failed command means that the shell may not access a user."""
     found = _REFUSED.search(output)
     if found is None:
         return None

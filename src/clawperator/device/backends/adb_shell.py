@@ -36,7 +36,6 @@ class AdbShell:
         self._device = device
         self._watch = watch or RunWatch()
         self._deadline = Deadline(seconds)
-        # The Android user that the running action names.
 
     @property
     def _name(self) -> str:

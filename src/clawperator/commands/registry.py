@@ -1,6 +1,7 @@
 """Every command of ``clawperator``: parsing, suggestions, ``--help`` and the command reference derive from it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 
 from clawperator.commands.actions import ACTION_COMMANDS
 from clawperator.commands.agents import AGENTS, SCHEMA
@@ -179,7 +180,8 @@ def all_flags(commands: tuple[Command, ...] = COMMANDS) -> Iterator[Flag]:
         yield from all_flags(command.subcommands)
 
 
-def value_flags() -> dict[str, int]:
+@cache
+def value_flags() -> Mapping[str, int]:
     """Every flag of any command that takes values, with their number."""
     known = dict.fromkeys(_FOREIGN_VALUE_FLAGS, 1)
     for flag in all_flags():

@@ -1,6 +1,7 @@
 """Build tools from a Struct, which gives schema and validation of the parameters, and a function."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -52,9 +53,16 @@ def source_of(module: str) -> str:
 
 def schema_of(shape: type[Struct]) -> dict[str, Any]:
     """The JSON Schema of a Struct with an object at the top, as model APIs require."""
+    schema: dict[str, Any] = msgspec.json.decode(_encoded_schema(shape))
+    return schema
+
+
+@cache
+def _encoded_schema(shape: type[Struct]) -> bytes:
+    """Kept encoded: building it is slow, and each caller gets a document of its own."""
     _, defs = msgspec.json.schema_components([shape], ref_template="#/$defs/{name}")
     top = defs.pop(shape.__name__)
-    return {**top, "$defs": defs} if defs else top
+    return msgspec.json.encode({**top, "$defs": defs} if defs else top)
 
 
 def returning_errors(run: ToolFunction) -> ToolFunction:

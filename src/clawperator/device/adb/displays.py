@@ -17,10 +17,11 @@ _SIZES = re.compile(
     r"(?: base=(\d{1,5})x(\d{1,5})[^\n]{0,40}?)?\s{1,8}cur=(\d{1,5})x(\d{1,5})",
     re.MULTILINE,
 )
-_HAS_FOCUS = re.compile(r"\bmCurrentFocus=Window\{")
-_FOCUSED = re.compile(r"\bm(?:Top)?FocusedDisplayId\s{0,8}=\s{0,8}(\d{1,9})\b")
+# "m(?<=\bm)" is "\bm" with a literal first, which "search" finds without trying the pattern everywhere.
+_HAS_FOCUS = re.compile(r"m(?<=\bm)CurrentFocus=Window\{")
+_FOCUSED = re.compile(r"m(?<=\bm)(?:Top)?FocusedDisplayId\s{0,8}=\s{0,8}(\d{1,9})\b")
 _WM_SIZE = re.compile(r"(Physical|Override) size: (\d{1,5})x(\d{1,5})")
-_ROTATION = re.compile(r"\bm(?:Current)?Rotation=(?:ROTATION_)?(\d{1,3})\b")
+_ROTATION = re.compile(r"m(?<=\bm)(?:Current)?Rotation=(?:ROTATION_)?(\d{1,3})\b")
 
 _PHYSICAL_ID = re.compile(r"^Display (\d{1,20}) \(", re.MULTILINE)
 _VIEWPORT = re.compile(r"DisplayViewport\{([^}\n]{0,2000})\}")

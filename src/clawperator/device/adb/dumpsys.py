@@ -60,7 +60,7 @@ class _Window(Struct, frozen=True):
 
 def read_foreground(dump: str) -> str | None:
     """The package in front of the focused display, from the most accurate line; None without any."""
-    for text in (_of_focused_display(dump), dump):
+    for text in dict.fromkeys((_of_focused_display(dump), dump)):
         for pattern in _FRONT:
             found = pattern.search(text)
             if found:

@@ -4,7 +4,6 @@ import ast
 import builtins
 import json
 import pickle
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +16,7 @@ from clawperator.errors import (
     DeviceError,
     TargetError,
 )
+from tests.support.sources import parsed_sources
 
 BUILTIN = {n for n, v in vars(builtins).items() if isinstance(v, type) and issubclass(v, BaseException)}
 
@@ -78,12 +78,11 @@ def test_an_error_survives_pickling_and_rendering() -> None:
 
 
 def test_every_exception_class_of_the_package_has_the_common_base() -> None:
-    root = Path(clawperator.__file__).parent
     allowed = {"ClawperatorException", "KeyboardInterrupt"}
-    for path in sorted(root.rglob("*.py")):
+    for path, nodes in parsed_sources().items():
         if path.name == "errors.py":
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes:
             if isinstance(node, ast.ClassDef) and any(b in BUILTIN for b in map(ast.unparse, node.bases)):
                 assert {ast.unparse(base) for base in node.bases} & allowed, f"{path}: {node.name}"
 

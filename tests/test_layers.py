@@ -4,9 +4,12 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import clawperator
+import pytest
 
-ROOT = Path(clawperator.__file__).parent
+from tests.support.sources import PACKAGE as ROOT
+from tests.support.sources import parsed_sources
+
+Sources = dict[Path, tuple[ast.AST, ...]]
 # From the top. A package may import from itself and from those after it.
 LAYERS = (
     "__main__",
@@ -53,13 +56,17 @@ ENTRY_POINTS = ("__main__", "cli", "skill_api")
 PHONE_PROCESS = ROOT / "phone" / "process" / "main.py"  # a program of its own, started by ``phone start``
 
 
-def modules() -> Iterator[tuple[str, Path]]:
-    for path in sorted(ROOT.rglob("*.py")):
-        yield path.relative_to(ROOT).parts[0].removesuffix(".py"), path
+@pytest.fixture(scope="module")
+def sources() -> Sources:
+    return parsed_sources()
 
 
-def imported_packages(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+def package_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported_packages(path: Path, nodes: tuple[ast.AST, ...]) -> Iterator[str]:
+    for node in nodes:
         names = []
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide the layer"
@@ -73,14 +80,15 @@ def imported_packages(path: Path) -> Iterator[str]:
 
 
 def test_every_package_has_a_layer() -> None:
-    assert {package for package, _ in modules()} == set(LAYERS)
+    assert {package_of(path) for path in ROOT.rglob("*.py")} == set(LAYERS)
 
 
-def test_imports_point_downwards() -> None:
-    for package, path in modules():
+def test_imports_point_downwards(sources: Sources) -> None:
+    for path, nodes in sources.items():
+        package = package_of(path)
         if package == "__init__":
             continue  # it exports names from above, and loads them on first use
-        for other in imported_packages(path):
+        for other in imported_packages(path, nodes):
             assert LAYERS.index(other) >= LAYERS.index(package), f"{path} imports {other}, which is above it"
 
 
@@ -98,11 +106,11 @@ def test_importing_the_package_loads_no_other_module() -> None:
     assert ran.stdout.splitlines() == ["['clawperator', 'clawperator._lazy']", "True"]
 
 
-def test_only_entry_points_print_read_argv_or_exit() -> None:
-    for package, path in modules():
-        if package in ENTRY_POINTS or path == PHONE_PROCESS:
+def test_only_entry_points_print_read_argv_or_exit(sources: Sources) -> None:
+    for path, nodes in sources.items():
+        if package_of(path) in ENTRY_POINTS or path == PHONE_PROCESS:
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in ("print", "input", "exit", "quit"), f"{path}:{node.lineno}"
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "sys":
@@ -118,19 +126,21 @@ SERVERS = {
 }
 
 
-def test_only_msgspec_is_required() -> None:
+def test_only_msgspec_is_required(sources: Sources) -> None:
     import sys
 
     needed = {*sys.stdlib_module_names, "clawperator", "msgspec"}
-    for package, path in modules():
-        tree = ast.parse(path.read_text("utf-8"))
+    for path, nodes in sources.items():
+        package = package_of(path)
+        tree = nodes[0]
+        assert isinstance(tree, ast.Module)
         at_start = {id(node) for node in tree.body}
         # Only pytest loads its plugin.
         first = needed | ({"pytest"} if package == "pytest_plugin" else set())
         if package == "serve":
             first |= SERVERS.get(path.relative_to(ROOT).parts[1], set())
         later = first | OPTIONAL
-        for node in ast.walk(tree):
+        for node in nodes:
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]

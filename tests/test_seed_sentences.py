@@ -12,8 +12,7 @@ from clawperator.recording.compare.compare import SUMMARIES
 from clawperator.recording.parse import parse_recording
 from clawperator.testing import simulated_phone
 from tests.recording.samples import HEADER, click, scroll, window, write
-
-SOURCE = Path(__file__).parent.parent / "src" / "clawperator"
+from tests.support.sources import parsed_sources
 
 # Fixed texts as the code holds them; ``{}`` is any value.
 FIXED = {
@@ -66,10 +65,7 @@ FIXED = {
 @cache
 def texts() -> str:
     """All text of the product's code, one literal per line, with ``{}`` for the values of f-strings."""
-    found = []
-    for path in SOURCE.rglob("*.py"):
-        found += [_text(node) for node in ast.walk(ast.parse(path.read_text())) if _is_text(node)]
-    return "\n".join(found)
+    return "\n".join(_text(node) for nodes in parsed_sources().values() for node in nodes if _is_text(node))
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -6,6 +6,7 @@ described in more than five places.
 
 import argparse
 import ast
+import gc
 import re
 import sys
 from collections import Counter, defaultdict
@@ -30,7 +31,8 @@ class Module:
 
     def written(self) -> ast.Module:
         """The syntax tree without generated lines."""
-        return ast.parse(_GENERATED.sub("", self.path.read_text("utf-8")))
+        written, removed = _GENERATED.subn("", self.path.read_text("utf-8"))
+        return ast.parse(written) if removed else self.tree
 
     def imports(self, known: Iterable[str]) -> Iterator[str]:
         """Modules of the package this one imports, at any level of nesting, type-only imports included."""
@@ -45,6 +47,14 @@ class Module:
 
 
 def load(root: Path) -> dict[str, Module]:
+    gc.disable()  # a collection visits all syntax trees so far, which are no garbage
+    try:
+        return _load(root)
+    finally:
+        gc.enable()
+
+
+def _load(root: Path) -> dict[str, Module]:
     modules = {}
     for path in sorted((root / PACKAGE).rglob("*.py")):
         if "shipped" in path.parts:

@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -25,6 +26,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Tests start many processes. Without stored bytecode each of them compiles the package anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A file in memory is made in a fiftieth of the time, and the tests make tens of thousands. The folder must have room
+# and allow programs, which tests write and run.
+_MEMORY = "/dev/shm"
+_ROOM = 2 << 30
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK | os.X_OK):
+    _status = os.statvfs(_MEMORY)
+    if _status.f_bavail * _status.f_frsize >= _ROOM and not _status.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = _MEMORY
+        tempfile.tempdir = None  # it is read again
 
 # The suite draws the same examples each time, so failures are reproducible; the soak profile draws new ones.
 settings.register_profile(

@@ -1,8 +1,9 @@
-# Print what zsh offers for a line, one match per line with its text: matches.zsh SCRIPT LINE
+# Print what zsh offers for a line, one match per line with its text: matches.zsh SCRIPT LINE DUMP
+# DUMP is a file in which zsh keeps its list of completion functions; the first run writes it.
 # A second zsh runs on a terminal of its own and sources this file. Its compadd writes the matches to the file FOUND.
 if [[ -n $FOUND ]]; then
   autoload -Uz compinit
-  compinit -u -D
+  compinit -u -C -d $DUMP
   source $SCRIPT
   compadd() {
     if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then
@@ -27,7 +28,7 @@ if [[ -n $FOUND ]]; then
 fi
 zmodload zsh/zpty
 found=$(mktemp) || exit 1
-zpty shell env FOUND=$found SCRIPT=$1 zsh -f -i
+zpty shell env FOUND=$found SCRIPT=$1 DUMP=$3 zsh -f -i
 zpty -w shell "source ${(q)0}"
 zpty -w -n shell "$2"$'\t'
 while zpty -r shell output; do :; done

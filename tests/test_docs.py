@@ -24,6 +24,7 @@ from fcntl import LOCK_EX, flock
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -161,6 +162,13 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def prepare(folder: Path, *command: str) -> None:
+    """Run a command that is not the example itself, with the same variables, in this process: it is faster."""
+    with patch.dict(os.environ, surroundings(folder)):
+        ran = clawperator(*command)
+    assert ran.code == 0, ran.out
+
+
 def run_example(example: Example, folder: Path, run_demo: RunDemo) -> None:
     command = example.command
     if command == "pip install .":
@@ -229,7 +237,7 @@ def place(tmp_path: Path) -> Iterator[Path]:
         with suppress(ProcessLookupError, ValueError):
             os.kill(int(left.read_text()), signal.SIGTERM)
     if (tmp_path / ".home" / ".clawperator").exists():
-        assert shell("clawperator phone stop --all", tmp_path).returncode == 0
+        prepare(tmp_path, "phone", "stop", "--all")
 
 
 @pytest.fixture(scope="session")
@@ -480,12 +488,13 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path, run_d
     shutil.copytree(demo_folder / "demo", folder / "demo")
     made = shell(
         "mkdir recordings && cp demo/plan.json . && cp demo/faithful.skills-run.json demo.skills-run.json && "
-        "cp demo/recordings/solar.export.json demo.export.json && clawperator phone start",
+        "cp demo/recordings/solar.export.json demo.export.json",
         folder,
     )
     assert made.returncode == 0, made.stdout
+    prepare(folder, "phone", "start")
     yield folder
-    assert shell("clawperator phone stop", folder).returncode == 0
+    prepare(folder, "phone", "stop")
 
 
 EXAMPLES = [example for _, command in leaves() for example in command.examples]
@@ -496,9 +505,9 @@ CLAW_EXAMPLES = [example for command in CLAW_COMMANDS for example in command.exa
 def test_examples_in_the_help_of_the_phone_work(command: str, place: Path) -> None:
     name = "shop" if " shop" in command else "claw-1"
     if "phone start" not in command:
-        assert shell(f"clawperator phone start {name}", place).returncode == 0
+        prepare(place, "phone", "start", name)
     if command.endswith("phone delete shop"):
-        assert shell("clawperator phone stop shop", place).returncode == 0
+        prepare(place, "phone", "stop", "shop")
     ran = shell(command, place)
     assert ran.returncode == 0, ran.stdout
 
@@ -543,7 +552,7 @@ def test_examples_in_the_help_of_pair_work(command: str, place: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [e for e in EXAMPLES if " phone " not in e and " pair " not in e])
-def test_examples_in_the_help_work(command: str, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_in_the_help_work(command: str, workplace: Path) -> None:
     words = command.split()[1:]
     if words[0] == "serve":  # it runs until it is stopped, and the port may be in use
         command += " --timeout 100" + ("" if "--port" in words else " --port 0")
@@ -554,10 +563,8 @@ def test_examples_in_the_help_work(command: str, workplace: Path, monkeypatch: p
         ready = shell(before, workplace)
         assert ready.returncode == 0, ready.stdout
     elif words[0] not in WITHOUT_SCREEN:
-        for name in ("HOME", "ADB_PATH", "ANDROID_ADB_SERVER_PORT"):
-            monkeypatch.setenv(name, surroundings(workplace)[name])
         for verb in ("close", "open"):
-            assert clawperator(verb, "com.android.settings").code == 0
+            prepare(workplace, verb, "com.android.settings")
     try:
         ran = shell(command, workplace)
         assert ran.returncode == 0, ran.stdout
@@ -567,7 +574,7 @@ def test_examples_in_the_help_work(command: str, workplace: Path, monkeypatch: p
 
 
 def test_examples_in_the_help_of_claw_work_in_their_order(place: Path) -> None:
-    assert shell("clawperator phone start", place).returncode == 0
+    prepare(place, "phone", "start")
     for example in CLAW_EXAMPLES:
         ran = shell(example, place)
         assert ran.returncode == 0, f"{example}\n{ran.stdout}"

@@ -149,6 +149,8 @@ def _permissions_hint(serial: str) -> str:
 
 def vendor_id(serial: str, folder: str = _USB_DEVICES) -> str | None:
     """The USB vendor of the device with this serial or USB path, in hex, where Linux knows it."""
+    if not serial:
+        return None  # and not the first device without a serial
     try:
         names = os.listdir(folder)
     except OSError:

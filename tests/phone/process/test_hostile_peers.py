@@ -1,6 +1,7 @@
 """Peers that hold connections or send slowly. The phone still answers the next client."""
 
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -11,6 +12,7 @@ import pytest
 
 from clawperator._home import PhoneRecord
 from clawperator.phone.adb import adbd, server, smart_socket
+from clawperator.phone.adb.listener import Listener
 from clawperator.phone.process import control
 from clawperator.phone.process import server as server_module
 from clawperator.phone.process.control import ControlServer, request
@@ -70,6 +72,29 @@ def test_idle_clients_do_not_block_the_adb_server(
 def test_idle_peers_do_not_block_the_control_channel(sent: bytes) -> None:
     with open_control(lambda *_: {"fine": 1}) as port, idle_peers(port, 40, sent):
         assert request(record(port), "status") == {"fine": 1}
+
+
+def test_a_client_waits_for_the_thread_of_an_evicted_peer() -> None:
+    leaving = threading.Event()
+
+    def serve(sock: socket.socket) -> None:
+        if sock.recv(1):
+            listener.mark_active(sock)
+            sock.sendall(b"here")
+        else:
+            leaving.wait(HANG_SECONDS)  # evicted, and slow to end
+
+    listener = Listener(serve, 1, "test", evict_silent=True)
+    port = listener.start(HOST, 0)
+    try:
+        with idle_peers(port, 2) as peers, socket.create_connection((HOST, port), HANG_SECONDS) as client:
+            client.sendall(b"?")
+            assert [peer.recv(1) for peer in peers] == [b"", b""]
+            time.sleep(0.05)  # the client is refused in this time, if at all
+            leaving.set()
+            assert client.recv(4) == b"here"
+    finally:
+        listener.stop()
 
 
 def test_active_peers_stay_connected(device: FakeDevice) -> None:

@@ -7,6 +7,7 @@ from clawperator._text import read_number
 from clawperator.cli.command_line import Call, StreamedResult
 from clawperator.cli.handlers.server_options import extra, server_options
 from clawperator.cli.parsing import usage
+from clawperator.cli.time_limit import paused_limit
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def serve(call: Call) -> StreamedResult:
     arguments = call.arguments
     options = server_options(call)
     host, port = arguments.get("--host") or "127.0.0.1", _port(call)
-    with extra("serve"):
+    with paused_limit(), extra("serve"):  # --timeout counts from when the modules are loaded
         from clawperator.serve import HttpServer, ServeOptions, open_access
     access = open_access(options)
     for text in access.warnings:
@@ -60,7 +61,7 @@ def _open_page(console: "Console", address: str) -> None:
 def _mcp(access: "ServerAccess", call: Call) -> "tuple[MountedApp, ...]":
     """The MCP server, where its extra is installed."""
     try:
-        with extra("mcp"):
+        with paused_limit(), extra("mcp"):
             from clawperator.serve import mcp_mount
     except ClawError as e:
         call.console.note(f"/mcp is not served: {e.message}")

@@ -17,6 +17,9 @@ _TRANSIENT_ERRORS = (errno.ECONNABORTED, errno.EINTR)
 # Where shutting down a listening socket does not end a waiting accept, this timeout does.
 _ACCEPT_SECONDS = 2.0
 _IDLE_SECONDS = 10.0
+# How long a new connection waits for the thread of an evicted one, and how often it looks.
+_EVICTED_SECONDS = 5.0
+_RETRY_SECONDS = 0.005
 
 Task = Callable[[], None]
 
@@ -103,7 +106,7 @@ class Listener:
         self._serve = serve
         self._limit = limit
         self._name = name
-        # The thread of an evicted connection ends soon, but not before the next connection needs one.
+        # The threads of evicted connections end soon, but not before the next connections need one.
         self._workers = WorkerPool(2 * limit if evict_silent else limit, name)
         self._lock = threading.Lock()
         self._evict_silent = evict_silent
@@ -167,8 +170,17 @@ class Listener:
                     self._live.add(sock)
                     if self._evict_silent:
                         self._silent[sock] = None
-            if not accepted or not self._workers.submit(lambda sock=sock: self._run(sock)):  # type: ignore[misc]
+            if not accepted or not self._start(lambda sock=sock: self._run(sock)):  # type: ignore[misc]
                 self._close(sock)
+
+    def _start(self, task: Task) -> bool:
+        """Run a task in a thread. The threads of evicted connections are about to end, so they are waited for."""
+        deadline = time.monotonic() + _EVICTED_SECONDS
+        while not self._workers.submit(task):
+            if not self._evict_silent or self._stopped.is_set() or time.monotonic() > deadline:
+                return False
+            time.sleep(_RETRY_SECONDS)
+        return True
 
     def _evict_oldest(self) -> None:
         """Close the connection that has been silent for longest."""

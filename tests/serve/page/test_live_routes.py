@@ -166,6 +166,17 @@ def test_an_element_has_its_attributes_and_ranked_selectors(client: Client) -> N
     assert client.get("/screen/element?screenId=s0&node=x").code == "INVALID_QUERY"
 
 
+def test_a_change_right_after_a_picture_is_in_the_next_one(
+    client: Client, phone: PhoneServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watched_screens, "_PICTURE_SECONDS", HANG_SECONDS)
+    first = shown(client)
+    before = client.get("/screen/picture").body
+    phone.phone.go_home()
+    shown(client, lambda now: now["pictureId"] != first["pictureId"])
+    assert client.get("/screen/picture").body != before
+
+
 def test_the_picture_is_the_phones(client: Client, phone: PhoneServer) -> None:
     shown(client)
     reply = client.get("/screen/picture?deviceId=claw-1&pictureId=7")

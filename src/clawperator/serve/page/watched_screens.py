@@ -112,13 +112,17 @@ class WatchedScreen:
         return next((one for one in self.screens if one.id == screen_id), None)
 
     def picture(self) -> bytes:
-        """The screen now as PNG: one that was just taken is used again."""
+        """The screen now as PNG.
+
+        A simulated phone reports each change: its picture is used again until then. Another device does not: a
+        picture that was just taken is used again.
+        """
         with self._picture_lock:
             wanted, now = self._latest.pictureId, time.monotonic()
             if self._picture is not None:
                 taken_for, taken_at, png = self._picture
-                is_same = self.source.is_simulated and bool(wanted) and taken_for == wanted
-                if is_same or now - taken_at < _PICTURE_SECONDS:
+                is_simulated = self.source.is_simulated
+                if (bool(wanted) and taken_for == wanted) if is_simulated else now - taken_at < _PICTURE_SECONDS:
                     return png
             png = self.source.picture()
             self._picture = wanted, now, png

@@ -15,7 +15,7 @@ import pytest
 from tests.support.required_programs import skip_without
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+    from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request
 
 # Without a sandbox, because tests may run as root; without services that look for the network.
 _ARGUMENTS = (
@@ -101,6 +101,14 @@ def open_page(browser: "Browser") -> Iterator[OpenPage]:
     yield open_
     for context in contexts:
         context.close()
+
+
+def expect(locator: "Locator") -> Any:
+    """A condition of a locator that is waited for. Without playwright the tests that need it are skipped."""
+    from playwright.sync_api import expect as expect_
+
+    expect_.set_options(timeout=WAIT_MS)
+    return expect_(locator)
 
 
 def traced_tasks(browser: "Browser", page: "Page", act: Callable[[], object]) -> list[float]:

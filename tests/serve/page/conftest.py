@@ -45,10 +45,12 @@ class LivePage:
         self.opened = opened
         self.page = opened.page
         self.client = client
+        self.allowed = ""  # a word of the problems that a test causes
 
     @property
     def problems(self) -> list[str]:
-        return self.opened.problems
+        """Console errors, uncaught exceptions and refused resources that the test does not cause."""
+        return [one for one in self.opened.problems if not self.allowed or self.allowed not in one]
 
     def wait_for_row(self, text: str) -> None:
         """Wait until the tree has an element with this text."""
@@ -79,12 +81,18 @@ OpenLivePage = Callable[..., LivePage]
 
 
 @pytest.fixture
-def live(open_page: OpenPage, client: Client) -> OpenLivePage:
-    """Opens the page with the token of the server, and waits for the picture of the phone."""
+def live(open_page: OpenPage, client: Client) -> Iterator[OpenLivePage]:
+    """Opens the page with the token of the server, and waits for the picture of the phone.
+
+    A test fails when its page has a problem that it does not cause.
+    """
+    pages: list[LivePage] = []
 
     def open_(**options: Any) -> LivePage:
         opened = open_page(f"http://127.0.0.1:{client.port}/#{client.token}", **options)
+        pages.append(LivePage(opened, client))
         opened.page.wait_for_selector("#screen[data-picture]", state="attached")
-        return LivePage(opened, client)
+        return pages[-1]
 
-    return open_
+    yield open_
+    assert [page.problems for page in pages] == [[] for _ in pages]

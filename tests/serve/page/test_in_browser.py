@@ -13,21 +13,13 @@ from clawperator.phone.process.server import PhoneServer
 from tests.device.phone_servers import running_phone_server
 from tests.serve.page.conftest import LivePage, OpenLivePage
 from tests.serve.page.live_states import has_label, node, shown
-from tests.support.browser import WAIT_MS, OpenPage
+from tests.support.browser import OpenPage, expect
 from tests.support.http_client import Client, running_server
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Page
 
 NARROW = {"width": 380, "height": 760}
-
-
-def expect(locator: "Locator") -> Any:
-    """A condition of a locator that is waited for. Without playwright the tests of this module are skipped."""
-    from playwright.sync_api import expect as expect_
-
-    expect_.set_options(timeout=WAIT_MS)
-    return expect_(locator)
 
 
 def command(folder: Path, *argv: str) -> Any:
@@ -67,7 +59,6 @@ def test_the_page_loads_signs_in_and_asks_only_its_own_server(live: OpenLivePage
     assert is_drawn(page, "glass")
     page.reload()
     page.wait_for_selector("#screen[data-picture]", state="attached")
-    assert shown_page.problems == []
     own = f"http://127.0.0.1:{client.port}/"
     assert [url for url in shown_page.opened.requests if not url.startswith((own, "data:"))] == []
 
@@ -103,7 +94,6 @@ def test_settings_are_tapped_through_and_searched(live: OpenLivePage, phone: Pho
     first = json.loads(page.locator("#console code").first.inner_text())
     assert first == {"id": "a1", "type": "click", "params": {"matcher": {"textEquals": "Display"}}}
     assert "blue" in phone.phone.windows.xml()
-    assert shown_page.problems == []
 
 
 def test_gestures_of_the_pointer(live: OpenLivePage, phone: PhoneServer) -> None:
@@ -129,7 +119,6 @@ def test_gestures_of_the_pointer(live: OpenLivePage, phone: PhoneServer) -> None
     page.wait_for_timeout(550)  # a long press is made of time
     page.mouse.up()
     page.locator("#console code", has_text="--long").first.wait_for()
-    assert shown_page.problems == []
 
 
 def test_elements_are_highlighted_both_ways_and_have_selectors(live: OpenLivePage) -> None:
@@ -155,7 +144,6 @@ def test_elements_are_highlighted_both_ways_and_have_selectors(live: OpenLivePag
     page.click("#tab-outline")
     assert page.locator(".outline-row").count() >= 1
     assert page.locator(".outline-row .ref").first.inner_text().startswith("e")
-    assert shown_page.problems == []
 
 
 def test_a_recording_is_made_described_reported_and_replayed_in_the_page(
@@ -187,7 +175,6 @@ def test_a_recording_is_made_described_reported_and_replayed_in_the_page(
         page.click("#replay")
         page.locator("#recorded-result .good", has_text="claw-2").wait_for()
         assert other.phone.windows.xml() == phone.phone.windows.xml()
-    assert shown_page.problems == []
     made = folder / "recordings" / "demo.ndjson"
     assert command(folder, "recording", "parse", "--input", str(made))["stepCount"] >= 2
     assert command(folder, "recording", "export", "--input", str(made))["eventCount"] >= 3
@@ -244,6 +231,7 @@ def test_each_device_has_a_tab_which_comes_and_goes(live: OpenLivePage) -> None:
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#screen")).to_have_attribute("aria-label", "Screen of claw-1")
         page.locator(".device-tab", has_text="claw-2").click()
+        shown_page.allowed = "Failed to load resource"  # of a device that has gone
     expect(page.locator(".device-tab")).to_have_count(1)
     expect(page.locator("#screen")).to_have_attribute("aria-label", "Screen of claw-1")
 
@@ -261,7 +249,6 @@ def test_the_page_is_read_only_while_another_command_uses_the_phone(live: OpenLi
     assert page.inner_text("#phone-note") == ""
     page.click("#tab-console")
     assert page.locator("#console code").count() == 0
-    assert shown_page.problems == []
 
 
 def test_faults_are_switches(live: OpenLivePage, phone: PhoneServer) -> None:
@@ -331,7 +318,6 @@ def test_everything_can_be_done_with_the_keyboard(live: OpenLivePage) -> None:
         "back",
         "home",
     } <= reached
-    assert shown_page.problems == []
 
 
 @pytest.mark.parametrize(
@@ -370,7 +356,6 @@ def test_a_narrow_window_shows_one_region_at_a_time(live: OpenLivePage) -> None:
     page.tap("#tab-console")
     assert page.locator("#console code").all_inner_texts() == ["clawperator click --text Display --device claw-1"]
     assert shown_page.overflow() == 0
-    assert shown_page.problems == []
 
 
 HOSTILE = [

@@ -6,6 +6,8 @@ import { model } from "./model.js";
 
 const waiting = [];
 let isRunning = false;
+const MOST_TEXT = 400; // characters of one request
+const SLOW_MS = 1500;
 
 /** Do something on the device that is shown. Text that waits is joined: fast typing is few requests. */
 function enqueue(path, body) {
@@ -13,7 +15,8 @@ function enqueue(path, body) {
     return;
   }
   const last = waiting[waiting.length - 1];
-  if (path === "/type" && last?.path === "/type" && last.serial === model.serial) {
+  const joins = path === "/type" && last?.path === "/type" && last.serial === model.serial;
+  if (joins && last.body.text.length + body.text.length <= MOST_TEXT) {
     last.body.text += body.text;
     return;
   }
@@ -28,6 +31,7 @@ async function run() {
   isRunning = true;
   while (waiting.length) {
     const { path, body, serial } = waiting.shift();
+    const timer = setTimeout(() => model.noteSlow(serial), SLOW_MS);
     try {
       const done = await post(path, { ...body, deviceId: serial });
       model.emit("done", { ...done, path });
@@ -35,6 +39,8 @@ async function run() {
       waiting.length = 0;
       showError(error);
     }
+    clearTimeout(timer);
+    model.noteSlow("");
   }
   isRunning = false;
 }
@@ -56,8 +62,10 @@ export function move(kind, from, to, ms) {
 
 export const press = (key) => enqueue("/press", { key });
 
+/** Type a text, in pieces that do not cut a character in two. */
 export function type(text) {
-  for (let at = 0; at < text.length; at += 400) {
-    enqueue("/type", { text: text.slice(at, at + 400) });
+  const characters = [...text];
+  for (let at = 0; at < characters.length; at += MOST_TEXT) {
+    enqueue("/type", { text: characters.slice(at, at + MOST_TEXT).join("") });
   }
 }

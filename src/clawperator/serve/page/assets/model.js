@@ -18,6 +18,7 @@ export const model = new (class extends EventTarget {
   devices = [];
   isReadOnly = false;
   busyTimer = 0;
+  slow = ""; // the device that has not answered a touch for some time
 
   emit(name, detail) {
     this.dispatchEvent(new CustomEvent(name, { detail }));
@@ -43,6 +44,15 @@ export const model = new (class extends EventTarget {
         this.isReadOnly = true;
         this.emit("state", this.state);
       }, BUSY_MS);
+    }
+  }
+
+  noteSlow(serial) {
+    if (serial !== this.slow) {
+      this.slow = serial;
+      if (this.state) {
+        this.emit("state", this.state);
+      }
     }
   }
 

@@ -18,6 +18,7 @@ const SLOP = 8;
 const EDGE = 13; // around the screen, for its frame
 const LONG_PRESS_MS = 500;
 const PICTURE_MS = 1500;
+const MOST_PASTED = 2000;
 const KEYS = {
   Enter: "enter",
   Backspace: "delete",
@@ -270,6 +271,9 @@ screen.addEventListener(
 );
 
 function scrollNow() {
+  if (!model.canAct) {
+    turned = null;
+  }
   if (!turned || actions.pending()) {
     if (turned) {
       setTimeout(scrollNow, 60);
@@ -323,10 +327,11 @@ screen.addEventListener("keydown", (event) => {
   }
 });
 screen.addEventListener("paste", (event) => {
-  const text = event.clipboardData?.getData("text/plain") || "";
+  const characters = [...(event.clipboardData?.getData("text/plain") || "")];
   event.preventDefault();
-  if (text) {
-    actions.type(text.slice(0, 2000));
+  actions.type(characters.slice(0, MOST_PASTED).join(""));
+  if (characters.length > MOST_PASTED) {
+    showMessage(`Typed the first ${MOST_PASTED} of ${characters.length} characters.`, { isError: false });
   }
 });
 
@@ -375,6 +380,8 @@ function showState(state) {
   } else if (model.isReadOnly && state.busy) {
     const { pid, action, commandId } = state.busy;
     text = pid ? `Read-only: process ${pid} runs ${action || commandId}.` : "Read-only: the device is in use.";
+  } else if (model.slow === state.deviceId) {
+    text = `Waiting for ${state.deviceId}.`;
   }
   if (note.textContent !== text) {
     note.textContent = text;
@@ -399,6 +406,8 @@ model.on("screen", () => drawBoxes());
 model.on("hover", drawBoxes);
 model.on("select", drawBoxes);
 model.on("device", () => {
+  down = null; // a gesture ends with the device that it began on
+  turned = null;
   picture = null;
   pictureOf = "";
   delete screen.dataset.picture;

@@ -7,6 +7,7 @@ from tests.device.phone_servers import running_phone_server
 from tests.serve.page.conftest import OpenLivePage
 from tests.serve.page.live_states import has_label, shown
 from tests.support.browser import expect
+from tests.support.http_client import Client
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -75,3 +76,36 @@ def test_a_slow_device_is_reported_while_a_touch_waits(live: OpenLivePage) -> No
     held[0].continue_()
     shown_page.wait_for_row("Chrome")
     expect(page.locator("#phone-note")).to_have_text("")
+
+
+def test_twenty_devices_fit_a_narrow_window(live: OpenLivePage) -> None:
+    devices = [{"serial": f"claw-{n}", "state": "device"} for n in range(1, 21)]
+    shown_page = live(viewport={"width": 380, "height": 760})
+    page = shown_page.page
+    page.route("**/devices", lambda route: route.fulfill(json={"ok": True, "devices": devices}))
+    expect(page.locator(".device-tab")).to_have_count(20)
+    page.focus('.device-tab[aria-selected="true"]')
+    shown_page.allowed = "Failed to load resource"  # of devices that are not there
+    page.keyboard.press("End")
+    expect(page.locator('[data-serial="claw-20"]')).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Home")
+    expect(page.locator('[data-serial="claw-1"]')).to_be_in_viewport(ratio=1)
+    for part in ("#screen", "#views", ".bar"):
+        box = page.locator(part).bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 380
+
+
+def test_a_session_that_has_ended_begins_again_in_the_open_page(live: OpenLivePage, client: Client) -> None:
+    shown_page = live()
+    page = shown_page.page
+    shown_page.allowed = "Failed to load resource"  # 401 without a session
+    page.context.clear_cookies()
+    page.get_by_role("heading", name="Not signed in").wait_for()
+    expect(page.locator(".device-tab")).to_have_count(0)
+    assert page.inner_text("#connection") == ""
+    page.evaluate("token => { location.hash = token }", client.token)
+    expect(page.locator("#workspace")).to_be_visible()
+    shown_page.wait_for_row("Display")
+    assert page.url == f"http://127.0.0.1:{client.port}/"

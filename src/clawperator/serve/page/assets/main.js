@@ -10,12 +10,16 @@ import { startRecordings } from "./recording_view.js";
 import "./faults_view.js";
 
 const POLL_MS = 2000;
+const SIGNED_OUT_POLL_MS = 5000;
+const SIGN_IN_HINT = "Run 'clawperator serve --open', or add # and the token of the server to this address. The token is in its token file.";
 const start = byId("start");
 const workspace = byId("workspace");
 const connection = byId("connection");
 const tabs = byId("device-tabs");
 const READY = "device";
 let hasStarted = false;
+let isSignedOut = false;
+let timer = 0;
 
 function showStart(title, text, { hint = "", canStart = false } = {}) {
   byId("start-title").textContent = title;
@@ -88,6 +92,9 @@ function choose(serial) {
     const isChosen = tab.dataset.serial === serial;
     tab.setAttribute("aria-selected", String(isChosen));
     tab.tabIndex = isChosen ? 0 : -1;
+    if (isChosen) {
+      tab.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
   }
   document.title = `${serial} · Clawperator`;
   model.show(serial);
@@ -96,10 +103,22 @@ function choose(serial) {
 tabs.dataset.panels = "css";
 makeTabs(tabs, (tab) => choose(tab.dataset.serial));
 
+/** Without a session the page waits for one: another window of this browser may sign in. */
+function signOut(text) {
+  isSignedOut = true;
+  connection.textContent = "";
+  model.devices = [];
+  model.show("");
+  drawTabs([]);
+  document.title = "Clawperator";
+  showStart("Not signed in", text, { hint: SIGN_IN_HINT });
+}
+
 async function poll() {
   if (document.visibilityState === "visible") {
     try {
       const { devices } = await get("/devices");
+      isSignedOut = false;
       connection.textContent = "";
       showDevices(devices);
       if (!hasStarted) {
@@ -108,13 +127,10 @@ async function poll() {
       }
     } catch (error) {
       if (error.status === 401) {
-        model.show("");
-        showStart("Not signed in", "This browser has no session with the server, or it has ended.", {
-          hint: "Open the address that 'clawperator serve --open' opens: it ends with # and the token.",
-        });
-        return;
-      }
-      if (error.code === "ADB_NOT_FOUND") {
+        if (!isSignedOut) {
+          signOut("This browser has no session with the server, or it has ended.");
+        }
+      } else if (error.code === "ADB_NOT_FOUND") {
         connection.textContent = "";
         showDevices([]);
       } else {
@@ -122,7 +138,8 @@ async function poll() {
       }
     }
   }
-  setTimeout(poll, POLL_MS);
+  clearTimeout(timer);
+  timer = setTimeout(poll, isSignedOut ? SIGNED_OUT_POLL_MS : POLL_MS);
 }
 
 byId("start-phone").addEventListener("click", async (event) => {
@@ -150,10 +167,12 @@ makeTabs(byId("work-tabs")).choose(byId("tab-record"));
 async function begin() {
   try {
     await signIn();
+    isSignedOut = false;
   } catch (error) {
-    showStart("Not signed in", error.message, { hint: "Copy the whole address that 'clawperator serve --open' prints." });
-    return;
+    signOut(error.message);
   }
   poll();
 }
+// The address of a page that is open can be changed to the one with the token.
+window.addEventListener("hashchange", begin);
 begin();

@@ -109,3 +109,15 @@ def test_a_session_that_has_ended_begins_again_in_the_open_page(live: OpenLivePa
     expect(page.locator("#workspace")).to_be_visible()
     shown_page.wait_for_row("Display")
     assert page.url == f"http://127.0.0.1:{client.port}/"
+
+
+def test_the_message_of_a_failed_touch_goes_when_the_next_one_succeeds(live: OpenLivePage) -> None:
+    shown_page = live()
+    page = shown_page.page
+    shown_page.allowed = "Failed to load resource"
+    failure = {"ok": False, "error": {"code": "DEVICE_OFFLINE", "message": "claw-1 is offline", "hint": "Wait."}}
+    page.route("**/press", lambda route: route.fulfill(status=503, json=failure), times=1)
+    page.get_by_role("button", name="Recents").click()
+    expect(page.locator("#messages .message")).to_contain_text("claw-1 is offline")
+    page.get_by_role("button", name="Recents").click()
+    expect(page.locator("#messages .message")).to_have_count(0)

@@ -1,13 +1,14 @@
 /* What the user does on the device, one thing after the other. */
 
 import { post } from "./api.js";
-import { showError } from "./dom.js";
+import { clearMessages, showError } from "./dom.js";
 import { model } from "./model.js";
 
 const waiting = [];
 let isRunning = false;
 const MOST_TEXT = 400; // characters of one request
 const SLOW_MS = 1500;
+const TOPIC = "touch";
 
 /** Do something on the device that is shown. Text that waits is joined: fast typing is few requests. */
 function enqueue(path, body) {
@@ -34,10 +35,11 @@ async function run() {
     const timer = setTimeout(() => model.noteSlow(serial), SLOW_MS);
     try {
       const done = await post(path, { ...body, deviceId: serial });
+      clearMessages(TOPIC);
       model.emit("done", { ...done, path });
     } catch (error) {
       waiting.length = 0;
-      showError(error);
+      showError(error, TOPIC);
     }
     clearTimeout(timer);
     model.noteSlow("");

@@ -36,11 +36,12 @@ export function announce(text) {
 
 const messages = byId("messages");
 
-/** Show a message that can be dismissed. Errors stay until then. */
-export function showMessage(text, { hint = "", isError = true } = {}) {
+/** Show a message that can be dismissed. Errors stay until then, or until `clearMessages` with their topic. */
+export function showMessage(text, { hint = "", isError = true, topic = "" } = {}) {
+  clearMessages(topic);
   const close = make("button", { type: "button", className: "quiet", textContent: "Dismiss" });
   const body = make("div", {}, make("p", { textContent: text }), hint ? make("p", { className: "dim", textContent: hint }) : null);
-  const shown = make("div", { className: isError ? "message bad" : "message" }, body, close);
+  const shown = make("div", { className: isError ? "message bad" : "message", data: { topic } }, body, close);
   close.addEventListener("click", () => shown.remove());
   for (const old of [...messages.children].slice(0, -2)) {
     old.remove();
@@ -51,8 +52,17 @@ export function showMessage(text, { hint = "", isError = true } = {}) {
   }
 }
 
-export function showError(error) {
-  showMessage(error.message || String(error), { hint: error.hint || "" });
+/** Remove the messages of a topic: what they were about has been done since. */
+export function clearMessages(topic) {
+  for (const old of topic ? [...messages.children] : []) {
+    if (old.dataset.topic === topic) {
+      old.remove();
+    }
+  }
+}
+
+export function showError(error, topic = "") {
+  showMessage(error.message || String(error), { hint: error.hint || "", topic });
 }
 
 /** Copy a text, and confirm it on the button that was pressed. */

@@ -43,7 +43,7 @@ function row(serial, name, fault) {
     try {
       await post(`/phones/${encodeURIComponent(serial)}/faults`, { name, setting: String(setting) });
     } catch (error) {
-      showError(error);
+      showError(error, "fault");
     }
     const hadFocus = document.activeElement?.id;
     await show();

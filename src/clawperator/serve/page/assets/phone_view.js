@@ -426,7 +426,7 @@ export function touchNode(at, isLong = false) {
     return;
   }
   if (!model.canAct) {
-    showMessage("The device cannot be touched now.", { hint: note.textContent });
+    showMessage("The device cannot be touched now.", { hint: note.textContent, isError: false, topic: "touch" });
     return;
   }
   const [left, top, right, bottom] = node.bounds;

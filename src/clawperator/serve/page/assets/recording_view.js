@@ -1,7 +1,7 @@
 /* Recordings: record what is done, then describe, export, replay and report it. */
 
-import { get, post } from "./api.js";
-import { announce, byId, make, showError } from "./dom.js";
+import { ApiError, get, post } from "./api.js";
+import { announce, byId, make } from "./dom.js";
 import { model } from "./model.js";
 
 const button = byId("record");
@@ -13,11 +13,20 @@ const files = byId("recorded-file");
 const result = byId("recorded-result");
 const FOLDER = "recordings";
 const POLL_MS = 700;
+const LIST_MS = 1500;
+const LIST_TIMES = 4;
 
 let following = null; // { session, serial, next, timer }
 let isBusy = false;
+let uncopied = ""; // a stopped recording that is not in the folder yet
 
 // Recording
+
+function showStatus(text, error = null) {
+  const problem = error?.hint ? `${error.message.replace(/\.?$/, ".")} ${error.hint}` : error?.message;
+  status.textContent = error ? problem : text;
+  status.className = error ? "bad" : "dim";
+}
 
 async function work(text, task) {
   if (isBusy) {
@@ -25,12 +34,11 @@ async function work(text, task) {
   }
   isBusy = true;
   update();
-  status.textContent = text;
+  showStatus(text);
   try {
     await task();
   } catch (error) {
-    status.textContent = error.message;
-    showError(error);
+    showStatus("", error);
   } finally {
     isBusy = false;
     update();
@@ -42,7 +50,7 @@ function stepData(answer) {
   const { envelope } = answer;
   const step = envelope.stepResults[0];
   if (envelope.status !== "success") {
-    throw new Error(step?.data.message || envelope.error || "The execution failed.");
+    throw new ApiError(200, { message: step?.data.message || envelope.error, hint: step?.data.hint });
   }
   return step.data;
 }
@@ -51,10 +59,15 @@ async function start() {
   const body = { deviceId: model.serial };
   if (nameField.value) {
     body.sessionId = nameField.value;
+    await listFiles();
+    const file = `${FOLDER}/${nameField.value}.ndjson`;
+    if (hasFile(nameField.value)) {
+      throw new ApiError(200, { message: `${file} exists already.`, hint: "Choose another name." });
+    }
   }
   const data = stepData(await post("/recordings/start", body));
   follow(model.serial, data.sessionId);
-  status.textContent = `Recording ${data.sessionId}. Use the phone, then stop.`;
+  showStatus(`Recording ${data.sessionId}. Use the phone, then stop.`);
   announce(`Recording ${data.sessionId} has started`);
 }
 
@@ -63,13 +76,44 @@ async function stop() {
   const data = stepData(await post("/recordings/stop", { deviceId: serial }));
   await readEvents();
   unfollow();
-  const pulled = await post("/recordings/pull", { deviceId: serial, sessionId: data.sessionId, folder: FOLDER });
   nameField.value = "";
-  await listFiles(pulled.localPath);
-  result.replaceChildren();
-  status.textContent = `Recorded ${data.eventCount} events: ${relative(pulled.localPath)}`;
+  const path = await pull(serial, data.sessionId);
+  showStatus(`Recorded ${data.eventCount} events: ${path}`);
   announce(`Recording ${data.sessionId} is stopped`);
 }
+
+/** Copy a recording to the folder. One that could not be copied can be copied later. */
+async function pull(serial, session) {
+  uncopied = session;
+  const pulled = await post("/recordings/pull", { deviceId: serial, sessionId: session, folder: FOLDER });
+  uncopied = "";
+  await listFiles(pulled.localPath);
+  result.replaceChildren();
+  return relative(pulled.localPath);
+}
+
+/** Another client has stopped the recording, and may be copying it to the folder. */
+async function noteStopped({ serial, session }) {
+  showStatus(`Recording ${session} was stopped by another client.`);
+  announce(status.textContent);
+  uncopied = session;
+  update();
+  for (let times = 0; times < LIST_TIMES && uncopied === session; times += 1) {
+    await new Promise((resolve) => setTimeout(resolve, LIST_MS));
+    await listFiles().catch(() => {});
+    if (hasFile(session) && model.serial === serial && uncopied === session) {
+      uncopied = "";
+      update();
+    }
+  }
+}
+
+byId("pull").addEventListener("click", () => {
+  const session = uncopied;
+  work("Copying.", async () => {
+    showStatus(`Copied to ${await pull(model.serial, session)}`);
+  });
+});
 
 byId("record-form").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -87,6 +131,8 @@ function update() {
   button.classList.toggle("on", isOn);
   label.textContent = isOn ? "Stop" : "Record";
   nameField.disabled = isOn || isBusy;
+  byId("pull").hidden = !uncopied || isOn;
+  byId("pull").disabled = isBusy;
   button.disabled = isBusy || !model.state || Boolean(model.state.error) || (model.isReadOnly && !isOn);
   for (const id of ["describe", "export", "report", "replay"]) {
     byId(id).disabled = isBusy || !files.value;
@@ -97,6 +143,7 @@ function update() {
 
 function follow(serial, session) {
   unfollow();
+  uncopied = "";
   list.replaceChildren();
   list.hidden = byId("events-title").hidden = false;
   following = { serial, session, next: 0, isReading: false };
@@ -168,6 +215,8 @@ function relative(path) {
   return at < 0 ? path : path.slice(at + 1);
 }
 
+const hasFile = (session) => [...files.options].some((one) => one.value.endsWith(`/${FOLDER}/${session}.ndjson`));
+
 async function listFiles(chosen = files.value) {
   const { recordings } = await get("/recordings", { folder: FOLDER });
   recordings.sort((a, b) => (b.startedAt || 0) - (a.startedAt || 0));
@@ -195,7 +244,7 @@ byId("describe").addEventListener("click", () =>
       make("h4", { textContent: `${narrative.stepCount} steps${narrative.appPackage ? ` in ${narrative.appPackage}` : ""}` }),
       make("ol", { className: "steps" }, ...narrative.steps.map((step) => make("li", { textContent: step.sentence }))),
     );
-    status.textContent = "Described.";
+    showStatus("Described.");
   }),
 );
 
@@ -203,7 +252,7 @@ byId("export").addEventListener("click", () =>
   work("Exporting.", async () => {
     const exported = await post("/recordings/export", { input: input(), snapshots: "include" });
     result.replaceChildren(make("p", {}, `${exported.eventCount} events in `, make("code", { textContent: relative(exported.outputFile) })));
-    status.textContent = "Exported.";
+    showStatus("Exported.");
   }),
 );
 
@@ -224,7 +273,7 @@ byId("report").addEventListener("click", () =>
       make("p", {}, reportLink(made.outputFile, "Open the report")),
       make("p", { className: "dim", textContent: `${made.rowCount} rows, ${made.screenCount} screens: ${relative(made.outputFile)}` }),
     );
-    status.textContent = "The report is ready.";
+    showStatus("The report is ready.");
   }),
 );
 
@@ -232,7 +281,16 @@ byId("replay").addEventListener("click", () => {
   const device = byId("replay-device").value;
   work(`Replaying on ${device}.`, async () => {
     const { result: replayed, outputFile } = await post("/recordings/replay", { input: input(), deviceId: device });
-    const made = await post("/recordings/report", { input: relative(outputFile) });
+    const run = relative(outputFile);
+    const made = await post("/recordings/report", { input: run });
+    const links = [make("p", {}, reportLink(made.outputFile, "Open the report of the replay"))];
+    try {
+      const out = `${run.replace(/\.json$/, "")}.compared.report.html`;
+      const compared = await post("/recordings/report", { input: input(), compare: run, out });
+      links.push(make("p", {}, reportLink(compared.outputFile, "Compare it with the recording")));
+    } catch (error) {
+      links.push(make("p", { className: "dim", textContent: `It was not compared with the recording: ${error.message}` }));
+    }
     result.replaceChildren(
       make("p", {
         className: replayed.ok ? "good" : "bad",
@@ -240,9 +298,9 @@ byId("replay").addEventListener("click", () => {
           ? `Replayed on ${device}: ${replayed.provedCount} of ${replayed.stepCount} steps, each of them proved.`
           : `Stopped on ${device} after ${replayed.provedCount} of ${replayed.stepCount} steps: ${replayed.error?.message || "a step was not proved"}`,
       }),
-      make("p", {}, reportLink(made.outputFile, "Open the report of the replay")),
+      ...links,
     );
-    status.textContent = replayed.ok ? "Replayed." : "The replay stopped.";
+    showStatus(replayed.ok ? "Replayed." : "The replay stopped.");
   });
 });
 
@@ -259,17 +317,25 @@ model.on("devices", (devices) => {
 });
 model.on("device", () => {
   unfollow();
+  uncopied = "";
   list.replaceChildren();
   list.hidden = byId("events-title").hidden = true;
-  status.textContent = "";
+  showStatus("");
   update();
 });
 model.on("state", (state) => {
   if (state.recording && following?.session !== state.recording) {
     follow(state.deviceId, state.recording);
-    status.textContent = `Recording ${state.recording}.`;
-  } else if (!state.recording && following && !isBusy && following.isSeen) {
-    unfollow();
+    showStatus(`Recording ${state.recording}.`);
+  } else if (!state.recording && !state.error && following && !isBusy && following.isSeen) {
+    const stopped = following;
+    stopped.isSeen = false;
+    readEvents().then(() => {
+      if (following === stopped) {
+        unfollow();
+        noteStopped(stopped);
+      }
+    });
   }
   if (following && state.recording === following.session) {
     following.isSeen = true;
@@ -278,4 +344,4 @@ model.on("state", (state) => {
   update();
 });
 
-export const startRecordings = () => listFiles().catch(showError);
+export const startRecordings = () => listFiles().catch((error) => showStatus("", error));

@@ -129,6 +129,12 @@ def test_elements_are_highlighted_both_ways_and_have_selectors(live: OpenLivePag
     expect(page.locator(".tree-row.hovered")).to_contain_text("Display")
     page.hover('.tree-row:has-text("Battery")')
     expect(page.locator(".box.hovered")).to_contain_text("Battery")
+    page.locator(".tree-row").first.hover()
+    expect(page.locator(".box.hovered.inside span")).to_have_text("FrameLayout")
+    label, screen = (page.locator(one).bounding_box() for one in (".box.hovered span", "#screen"))
+    assert label is not None
+    assert screen is not None
+    assert label["y"] + 3 >= screen["y"]  # also of an element at the top of the screen
     page.click("#pick")
     page.mouse.click(*shown_page.point_of("Display"))
     page.locator("#details-title", has_text="Display").wait_for()
@@ -142,7 +148,11 @@ def test_elements_are_highlighted_both_ways_and_have_selectors(live: OpenLivePag
     page.fill("#search", "display")
     expect(page.locator("#search-count")).to_contain_text(" of ")
     page.click("#tab-outline")
-    assert page.locator(".outline-row").count() >= 1
+    matching = page.locator(".outline-row").count()
+    assert matching >= 1
+    assert page.inner_text("#search-count").startswith(f"{matching} of ")
+    page.fill("#search", "")
+    expect(page.locator("#search-count")).to_have_text(str(page.locator(".outline-row").count()))
     assert page.locator(".outline-row .ref").first.inner_text().startswith("e")
 
 
@@ -230,7 +240,10 @@ def test_each_device_has_a_tab_which_comes_and_goes(live: OpenLivePage) -> None:
         page.focus('.device-tab[aria-selected="true"]')
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#screen")).to_have_attribute("aria-label", "Screen of claw-1")
+        page.click("#tab-console")
+        expect(page.locator("#console code")).to_have_count(0)  # each device has a console of its own
         page.locator(".device-tab", has_text="claw-2").click()
+        expect(page.locator("#console code")).to_have_text(["clawperator click --desc Settings --device claw-2"])
         shown_page.allowed = "Failed to load resource"  # of a device that has gone
     expect(page.locator(".device-tab")).to_have_count(1)
     expect(page.locator("#screen")).to_have_attribute("aria-label", "Screen of claw-1")

@@ -5,7 +5,8 @@ import { model } from "./model.js";
 
 const list = byId("console");
 const MOST = 500;
-let entries = [];
+const all = new Map(); // by the serial of the device: an execution runs on one
+let entries = []; // of the device that is shown
 let asJson = false;
 
 const numbered = (entry, at) => ({ ...entry.action, id: `a${at + 1}` });
@@ -20,16 +21,14 @@ function isContinued(last, done) {
 }
 
 function add(done) {
-  if (isContinued(entries[entries.length - 1], done)) {
-    entries[entries.length - 1] = done;
-  } else {
-    entries.push(done);
-    entries = entries.slice(-MOST);
-  }
+  const known = all.get(done.deviceId) || [];
+  const kept = isContinued(known[known.length - 1], done) ? known.slice(0, -1) : known.slice(1 - MOST);
+  all.set(done.deviceId, [...kept, done]);
   show();
 }
 
 function show() {
+  entries = all.get(model.serial) || [];
   list.replaceChildren(
     ...entries.map((entry, at) =>
       make(
@@ -73,8 +72,9 @@ byId("console-command").addEventListener("click", () => showAs(false));
 byId("console-json").addEventListener("click", () => showAs(true));
 byId("console-copy").addEventListener("click", (event) => copyText(everything(), event.currentTarget));
 byId("console-clear").addEventListener("click", () => {
-  entries = [];
+  all.delete(model.serial);
   show();
 });
 model.on("done", add);
+model.on("device", show);
 show();

@@ -12,6 +12,13 @@ const count = byId("search-count");
 const rows = new Map(); // the row of each node in the tree
 const lines = new Map(); // the line of each node in the outline
 const closed = new Set(); // nodes whose children are hidden
+const counts = { tree: [0, 0], outline: [0, 0] }; // of rows: those that match the search, and all
+
+/** The number of rows in the list that is shown. */
+function showCount() {
+  const [found, of] = counts[byId("panel-outline").hidden ? "tree" : "outline"];
+  count.textContent = search.value.trim() ? `${found} of ${of}` : of ? `${of}` : "";
+}
 
 // The tree
 
@@ -52,7 +59,7 @@ function buildTree() {
     made.push(treeRow(node, at, depths[at], children.get(at) || 0, found && !found.has(at)));
   });
   tree.replaceChildren(...made);
-  count.textContent = found ? `${found.size} of ${model.nodes.length}` : model.nodes.length ? `${model.nodes.length}` : "";
+  counts.tree = [found ? found.size : model.nodes.length, model.nodes.length];
   keepOneTabStop(tree, rows);
 }
 
@@ -103,6 +110,7 @@ function toggle(at) {
     closed.add(at);
   }
   buildTree();
+  showCount();
   focusRow(rows.get(at));
 }
 
@@ -199,6 +207,7 @@ function buildOutline() {
     }),
   );
   byId("notices").replaceChildren(...(model.state?.notices || []).map((notice) => make("li", { textContent: notice })));
+  counts.outline = [shown.length, model.outline.length];
   keepOneTabStop(outline, lines);
 }
 
@@ -263,10 +272,12 @@ model.on("screen", () => {
   closed.clear();
   buildTree();
   buildOutline();
+  showCount();
 });
 search.addEventListener("input", () => {
   buildTree();
   buildOutline();
+  showCount();
 });
 search.addEventListener("keydown", (event) => {
   if (event.key === "ArrowDown" && (tree.offsetParent ? tree : outline).firstElementChild) {
@@ -353,4 +364,4 @@ function attributes(element) {
   return make("div", {}, make("h4", { textContent: "Attributes" }), table);
 }
 
-makeTabs(byId("inspect-tabs")).choose(byId("tab-tree"));
+makeTabs(byId("inspect-tabs"), showCount).choose(byId("tab-tree"));

@@ -16,6 +16,7 @@ const modeText = mode.textContent;
 
 const SLOP = 8;
 const EDGE = 13; // around the screen, for its frame
+const LABEL = 16; // the height of the label of a box
 const LONG_PRESS_MS = 500;
 const PICTURE_MS = 1500;
 const MOST_PASTED = 2000;
@@ -144,7 +145,9 @@ function box(at, className) {
   }
   const [left, top, right, bottom] = node.bounds;
   const share = scale();
-  const element = make("div", { className: `box ${className}` }, make("span", { textContent: model.labelOf(at) }));
+  // The label is above the box, inside it at the top of the screen, and at its right side in the right half.
+  const places = `${top * share < LABEL ? " inside" : ""}${left * 2 > model.state.width ? " right" : ""}`;
+  const element = make("div", { className: `box ${className}${places}` }, make("span", { textContent: model.labelOf(at) }));
   Object.assign(element.style, {
     left: `${left * share}px`,
     top: `${top * share}px`,

@@ -371,6 +371,17 @@ def test_a_narrow_window_shows_one_region_at_a_time(live: OpenLivePage) -> None:
     assert shown_page.overflow() == 0
 
 
+@pytest.mark.parametrize("width", [1280, 1140, 900, 680, 380])
+def test_nothing_is_cut_at_any_width(live: OpenLivePage, client: Client, width: int) -> None:
+    page = live(viewport={"width": width, "height": 800}).page
+    client.post("/recordings/start", {"sessionId": "wide"})
+    page.locator("#rec").wait_for()
+    cut = """() => [...document.querySelectorAll(".region-head, .bar, .phone-keys button, #type-form, #pick")]
+        .filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1).map((one) => one.id || one.className)"""
+    assert page.evaluate(cut) == []
+    client.post("/recordings/stop")
+
+
 HOSTILE = [
     "<script>document.title='owned'</script>",
     "<img src=x onerror=\"document.title='owned'\">",

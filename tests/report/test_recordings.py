@@ -227,6 +227,25 @@ def test_a_recording_can_be_compared_with_a_recording_and_with_an_export(tmp_pat
     assert report_of(tmp_path, shopping(), run=tmp_path / "other.json").result.outcome == "literal_match"
 
 
+def test_what_only_a_recorded_run_did_has_the_screen_of_the_run(tmp_path: Path) -> None:
+    extra = screen(node("Help", "[0,700][1080,800]", clickable="true"), node("Cart", "[0,400][1080,500]"))
+    bounds = {"left": 0, "top": 700, "right": 1080, "bottom": 800}
+    begin, *rest = shopping()
+    later = [{**event, "seq": event["seq"] + 1, "ts": event["ts"] + 1} for event in rest]
+    other = write(
+        tmp_path / "other.ndjson", [begin, click(1, "Help", SHOP, bounds=bounds, snapshot=extra), *later]
+    )
+    report = report_of(tmp_path, shopping(), run=other)
+    rows = {row.title: row for row in report.rows("Comparison")}
+    helped, cart = rows["clicked:help"], rows["clicked:cart"]
+    assert helped.status == "extra"
+    assert (helped.facts["Screen"], helped.mark) == ("of the run", [0, 700, 1080, 800])
+    assert report.labels(helped.before) == ["Help", "Cart"]
+    assert "Screen" not in cart.facts
+    assert report.labels(cart.before) == ["Shop", "Cart"]
+    assert dict(report.data["facts"])["Screens"] == "2"
+
+
 def test_a_run_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     for content in ("{}", "no JSON"):
         (tmp_path / "run.json").write_text(content)

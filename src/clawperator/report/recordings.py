@@ -86,12 +86,18 @@ def recording_report(path: str, builder: PageBuilder, run: str | None = None) ->
     """
     export = load_demonstration(path)
     compared = None if run is None else compare_step_by_step(export, path, run)
+    report = _RecordingReport(export, _seen_events(path, export, builder), builder)
+    of_run: dict[str, deque[RowScreens]] = {}
+    if run is not None and compared is not None and (recorded := compared.recorded_run) is not None:
+        of_run = _RecordingReport(recorded, _seen_events(run, recorded, builder), builder).screens_of_checkpoints()
+    return report.parts(compared, of_run)
+
+
+def _seen_events(path: str, export: Export, builder: PageBuilder) -> list[_SeenEvent]:
     if _is_export(path):
-        seen = list(_see(((event, event.snapshot.xml) for event in export.events), builder.screens))
-    else:
-        with Recording(path) as recording:
-            seen = recording.in_order(lambda events: list(_see(map(_with_xml, events), builder.screens)))
-    return _RecordingReport(export, seen, builder).parts(compared)
+        return list(_see(((event, event.snapshot.xml) for event in export.events), builder.screens))
+    with Recording(path) as recording:
+        return recording.in_order(lambda events: list(_see(map(_with_xml, events), builder.screens)))
 
 
 def _is_export(path: str) -> bool:
@@ -127,17 +133,31 @@ class _RecordingReport:
         self._start = export.timeline.firstEventTs
         self._seen = seen
         self._seqs = [one.event.seq for one in seen]
+        self._screen_count = len(builder.screens)
 
-    def parts(self, compared: StepComparison | None) -> ReportParts:
+    def _described(self) -> list[DescribedStep]:
+        return list(islice(described_steps(read_actions(one.event for one in self._seen)), MAX_ROWS))
+
+    def screens_of_checkpoints(self) -> dict[str, deque[RowScreens]]:
+        """The screens of the steps that are checkpoints, by their ids, in their order."""
+        found: dict[str, deque[RowScreens]] = {}
+        for step in self._described():
+            if step.checkpoint:
+                own, last = self._own_events(step)
+                found.setdefault(step.checkpoint, deque()).append(self._step_screens(step, own, last))
+        return found
+
+    def parts(self, compared: StepComparison | None, of_run: dict[str, deque[RowScreens]]) -> ReportParts:
+        """``of_run`` are the screens of the run that it is compared with."""
         export, builder = self._export, self._builder
         events = [self._event_row(one) for one in self._seen]
-        described = list(islice(described_steps(read_actions(one.event for one in self._seen)), MAX_ROWS))
+        described = self._described()
         steps = [self._step_row(step) for step in described]
         lists = filled(PageList(STEPS, steps), PageList(EVENTS, events))
         total = len(export.events)
         if total > len(self._seen):
             builder.warnings.append(f"Only the first {len(self._seen):,} of {total:,} events are shown.")
-        if not builder.screens and not builder.screens.unreadable:
+        if not self._screen_count and not builder.screens.unreadable:
             builder.warnings.append(self._why_no_screens())
         verdict, selected = None, (0, 0)
         if compared is None:
@@ -146,7 +166,7 @@ class _RecordingReport:
             builder.warnings += gaps.warnings()
         else:
             builder.warnings += compared.report.warnings or []
-            lists = filled(PageList(COMPARISON, self._comparison(compared, described, steps)), *lists)
+            lists = filled(PageList(COMPARISON, self._comparison(compared, described, steps, of_run)), *lists)
             verdict = _verdict(compared)
             first = next((i for i, row in enumerate(compared.rows) if row.relation != "matched"), 0)
             selected = (0, first)
@@ -159,7 +179,7 @@ class _RecordingReport:
                 ("Duration", seconds(export.timeline.durationMs) if export.timeline.durationMs else None),
                 ("Steps", f"{len(steps):,}"),
                 ("Events", f"{total:,}"),
-                ("Screens", f"{len(builder.screens):,}"),
+                ("Screens", f"{self._screen_count:,}"),
                 ("Package changes", f"{len(export.packageTransitions):,}"),
                 ("Recorded by", session.operatorPackage),
             ],
@@ -197,10 +217,14 @@ class _RecordingReport:
 
     # Steps
 
-    def _step_row(self, step: DescribedStep) -> PageRow:
+    def _own_events(self, step: DescribedStep) -> tuple[Sequence[_SeenEvent], int]:
+        """The events of a step, and the position of its last one."""
         first = bisect_left(self._seqs, step.seq)
         last = max(bisect_right(self._seqs, step.lastSeq) - 1, first)
-        own = self._seen[first : last + 1]
+        return self._seen[first : last + 1], last
+
+    def _step_row(self, step: DescribedStep) -> PageRow:
+        own, last = self._own_events(step)
         text = "" if step.text is UNSET else step.text
         count = plural(step.events, "event")
         return self._builder.row(
@@ -223,7 +247,7 @@ class _RecordingReport:
             note="" if step.confidence == "recorded" else f"{step.confidence} confidence",
             package="" if step.kind in _KEYS else step.packageName,
             screens=self._step_screens(step, own, last),
-            link=first if own else -1,
+            link=last + 1 - len(own) if own else -1,
         )
 
     def _step_screens(self, step: DescribedStep, own: Sequence[_SeenEvent], last: int) -> RowScreens:
@@ -253,7 +277,11 @@ class _RecordingReport:
     # Comparison
 
     def _comparison(
-        self, compared: StepComparison, described: Sequence[DescribedStep], steps: Sequence[PageRow]
+        self,
+        compared: StepComparison,
+        described: Sequence[DescribedStep],
+        steps: Sequence[PageRow],
+        of_run: dict[str, deque[RowScreens]],
     ) -> list[PageRow]:
         rows = []
         starts = [step.seq for step in described]
@@ -269,9 +297,11 @@ class _RecordingReport:
             is_first = not diverged and row.relation != "matched"
             diverged = diverged or is_first
             link = -1 if point is None or not is_expected else _step_at(described, starts, point.seq)
-            shown = RowScreens()
+            shown, source = RowScreens(), None
+            if row.actualIndex is not UNSET and of_run.get(row.checkpoint):
+                shown, source = of_run[row.checkpoint].popleft(), "of the run"
             if link >= 0:
-                shown = RowScreens(steps[link].before, steps[link].after, steps[link].mark)
+                shown, source = RowScreens(steps[link].before, steps[link].after, steps[link].mark), None
             rows.append(
                 self._builder.row(
                     "checkpoint",
@@ -282,6 +312,7 @@ class _RecordingReport:
                         ("Actual", actual),
                         ("Recorded as", point.summary if point and is_expected else None),
                         ("Recorded step", described[link].sentence if link >= 0 else None),
+                        ("Screen", source),
                         ("Note", row.note or None),
                     ],
                     note=("first divergence · " if is_first else "") + _places(row),

@@ -24,11 +24,15 @@ _HEAD_BYTES = 4_096
 
 
 class StepComparison(Struct, frozen=True):
-    """The report of compare, both paths in one list, and the checkpoints of the demonstration by their ids."""
+    """The report of compare, both paths in one list, and the checkpoints of the demonstration by their ids.
+
+    ``recorded_run`` is a run that is itself a recording or an export.
+    """
 
     report: CompareReport
     rows: list[AlignmentRow]
     checkpoints: Mapping[str, BaselineCheckpoint]
+    recorded_run: Export | None = None
 
 
 def compare_step_by_step(baseline: Export, baseline_path: str, result_path: str) -> StepComparison:
@@ -48,7 +52,8 @@ def compare_step_by_step(baseline: Export, baseline_path: str, result_path: str)
     if rows is UNSET:
         rows = _aligned(report, _path(result, report.actual.checkpointIds))
     found = _checkpoints(baseline, report.normalizationStrategy, declaration)
-    return StepComparison(report, rows, {checkpoint.id: checkpoint for checkpoint in found})
+    recorded = result if isinstance(result, Export) else None
+    return StepComparison(report, rows, {checkpoint.id: checkpoint for checkpoint in found}, recorded)
 
 
 def _path(result: SkillResult | Export, ids: list[str]) -> Sequence[Checkpoint]:

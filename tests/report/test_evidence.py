@@ -1,6 +1,7 @@
 """Reports of evidence folders: the screens before and after, the document, the files."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,9 @@ def test_the_run_is_shown_between_its_screens(folder: Path) -> None:
     assert "Network & internet" in report.labels(click.before)
     assert "Dark theme" in report.labels(click.after)
     assert click.mark is not None
+    assert [name for name in click.facts if name[0].islower()] == []
+    for name in ("Started", "Finished"):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", dict(report.data["facts"])[name])
     assert len(report.data["pictures"]) == 2
     assert {one[3] for one in report.data["screens"]} == {0, 1}
     assert [row.title for row in report.rows("Screens")] == ["Before the run", "After the run"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.recording.samples import click, typed, window
+from tests.recording.samples import click, typed, window, write
 from tests.report.samples import SHOP, ReportedFile, WrittenReport, large, node, report_of, screen, shopping
 from tests.report.test_page import HOSTILE
 from tests.support.browser import OpenedPage, OpenPage, traced_tasks
@@ -121,6 +121,30 @@ def test_a_report_fits_a_window_of_380_pixels(tmp_path: Path, opened: Opens) -> 
     assert overflow(shown.page) <= 0
     assert is_drawn(shown.page)
     assert shown.axe_violations() == []
+
+
+def test_a_comparison_opens_at_its_divergence_and_shows_all_reasons(tmp_path: Path, opened: Opens) -> None:
+    run = write(tmp_path / "other.ndjson", shopping()[:2])
+    report = report_of(tmp_path, shopping(), run=run)
+    shown = opened(report, viewport={"width": 380, "height": 700})
+    page = shown.page
+    assert heading(page) == report.rows("Comparison")[report.data["selected"][1]].title
+    assert page.inner_text("#status") == "missing"
+    assert page.locator("#outcome").get_attribute("data-tone") == "bad"
+    paths = page.evaluate(
+        """() => Array.from(document.querySelectorAll("#list .icon"),
+            (icon) => [icon.dataset.tone, icon.firstChild.getAttribute("d")])"""
+    )
+    drawn = dict(paths)
+    assert set(drawn) == {"good", "bad"}
+    assert drawn["good"] != drawn["bad"]  # not by colour alone
+    is_whole = (
+        "(id) => { const one = document.getElementById(id); return one.scrollHeight <= one.clientHeight + 1 }"
+    )
+    assert page.evaluate(is_whole, "reasons")
+    assert overflow(page) <= 0
+    assert shown.axe_violations() == []
+    assert shown.problems == []
 
 
 def test_no_text_runs_and_the_layout_holds(tmp_path: Path, opened: Opens) -> None:

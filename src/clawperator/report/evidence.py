@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -56,8 +57,8 @@ def evidence_report(folder: str, builder: PageBuilder) -> ReportParts:
             ("Run", manifest.runId),
             *([fact for fact in run.facts if fact[0] not in ("Device", "Task", "Exit code")] if run else ()),
             ("Device", manifest.deviceId),
-            ("Started", manifest.started),
-            ("Finished", manifest.finished),
+            ("Started", _moment(manifest.started)),
+            ("Finished", _moment(manifest.finished)),
             ("Exit code", str(manifest.exitCode)),
         ],
         lists=lists,
@@ -105,6 +106,15 @@ class _BundleFiles:
         except MsgspecError:
             self._builder.warnings.append(f"{EVIDENCE_DOCUMENT} is not JSON.")
             return None
+
+
+def _moment(text: str) -> str:
+    """A time of the manifest as other reports have it."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if moment.tzinfo else text
 
 
 def _without_evidence(argv: list[str]) -> list[str]:

@@ -326,7 +326,7 @@ def action_row(
             ("Bounds", target.bounds),
             ("Effect", effect),
             *(
-                (name.replace("_", " "), value)
+                (name.replace("_", " ").capitalize(), value)
                 for name, value in data.items()
                 if name not in _SHOWN_ELSEWHERE and not (name == "text" and (tree or typed))
             ),

@@ -111,7 +111,12 @@
     return icon;
   };
 
-  const iconOf = (kind) => ICONS[ICON_OF[kind]] || (kind.startsWith("wait") ? ICONS.wait : ICONS.run);
+  const iconOf = (kind, tone) => {
+    if (ICON_OF[kind] === "point" && tone === "bad") {
+      return ICONS.cross;
+    }
+    return ICONS[ICON_OF[kind]] || (kind.startsWith("wait") ? ICONS.wait : ICONS.run);
+  };
 
   const clock = (milliseconds) => {
     const sign = milliseconds < 0 ? "−" : "";
@@ -192,7 +197,7 @@
     const index = state.shown[position];
     const row = rowAt(state.list, index);
     const isNew = row.package && row.package !== packageBefore(state.list, index);
-    parts.path.setAttribute("d", iconOf(row.kind));
+    parts.path.setAttribute("d", iconOf(row.kind, row.tone));
     parts.icon.setAttribute("data-tone", row.tone);
     write(parts.title, screens.shorten(row.title, 160));
     parts.meta.hidden = !isNew && !row.note;

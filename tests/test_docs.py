@@ -450,6 +450,12 @@ def test_every_page_is_reached_from_the_index() -> None:
             assert f"({page.relative_to(DOCS).as_posix()})" in index
 
 
+def test_every_picture_is_shown() -> None:
+    texts = "".join(page.read_text("utf-8") for page in (ROOT / "README.md", *DOCS.glob("*.md")))
+    pictures = sorted(one.name for one in (DOCS / "pictures").iterdir())
+    assert [name for name in pictures if f"pictures/{name}" not in texts] == []
+
+
 def test_the_architecture_page_names_existing_files() -> None:
     text = _read(DOCS / "architecture.md")
     table = text.split("## Where is ...?", 1)[1].split("\n## ", 1)[0]

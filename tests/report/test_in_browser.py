@@ -106,7 +106,7 @@ def test_a_report_opens_from_a_file_and_is_used_by_keyboard(tmp_path: Path, open
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(tmp_path: Path, opened: Opens, scheme: str) -> None:
+def test_axe_finds_nothing(tmp_path: Path, opened: Opens, scheme: str) -> None:
     shown = opened(report_of(tmp_path, shopping()), "#0/1", color_scheme=scheme)
     shown.page.click("#elements summary")
     shown.page.wait_for_selector("#nodes li:has-text('Cart')")

@@ -59,14 +59,10 @@ class OpenedPage:
         return count
 
     def axe_violations(self) -> list[str]:
-        """What axe-core reports as serious or critical, one line each."""
+        """What axe-core reports, one line each."""
         self.page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
         found: list[dict[str, Any]] = self.page.evaluate("axe.run().then(results => results.violations)")
-        return [
-            f"{one['id']}: {one['help']}: {[node['target'] for node in one['nodes']][:3]}"
-            for one in found
-            if one["impact"] in ("serious", "critical")
-        ]
+        return [f"{one['id']}: {one['help']}: {[node['target'] for node in one['nodes']][:3]}" for one in found]
 
 
 OpenPage = Callable[..., OpenedPage]

@@ -311,6 +311,20 @@ def test_everything_can_be_done_with_the_keyboard(live: OpenLivePage) -> None:
     assert page.evaluate("document.activeElement.dataset.key") == "back"
     page.keyboard.press("Enter")
     shown_page.wait_for_row("Battery")
+    page.focus("#record-name")
+    page.keyboard.type("keys")
+    page.keyboard.press("Enter")
+    page.locator("#rec").wait_for()
+    page.focus('[data-key="back"]')
+    page.keyboard.press("Enter")
+    page.locator(".event", has_text="back").wait_for()
+    page.focus("#record")
+    page.keyboard.press("Enter")
+    expect(page.locator("#recorded-file option")).to_have_text(["keys"])
+    page.focus("#describe")
+    page.keyboard.press("Enter")
+    expect(page.locator(".steps li").first).to_contain_text("back")
+    assert shown_page.opened.axe_violations() == []
     page.focus("#tab-record")
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.id") == "tab-console"
@@ -338,7 +352,7 @@ def test_everything_can_be_done_with_the_keyboard(live: OpenLivePage) -> None:
     [("light", {}), ("dark", {}), ("light", {"viewport": NARROW})],
     ids=["light", "dark", "380"],
 )
-def test_axe_finds_nothing_serious(live: OpenLivePage, scheme: str, size: dict[str, Any]) -> None:
+def test_axe_finds_nothing(live: OpenLivePage, scheme: str, size: dict[str, Any]) -> None:
     shown_page = live(color_scheme=scheme, **size)
     page = shown_page.page
     if not size:

@@ -14,6 +14,7 @@ from tests.device.phone_servers import running_phone_server
 from tests.serve.page.conftest import LivePage, OpenLivePage
 from tests.serve.page.live_states import has_label, node, shown
 from tests.support.browser import OpenPage, expect
+from tests.support.hanging import wait_until
 from tests.support.http_client import Client, running_server
 
 if TYPE_CHECKING:
@@ -264,20 +265,33 @@ def test_the_page_is_read_only_while_another_command_uses_the_phone(live: OpenLi
     assert page.locator("#console code").count() == 0
 
 
+def test_a_server_without_permission_to_touch_has_a_read_only_page(
+    open_page: OpenPage, phone: PhoneServer, folder: Path
+) -> None:
+    with running_server(folder, mode="read-only") as running:
+        page = open_page(f"http://127.0.0.1:{running.client.port}/#{running.client.token}").page
+        page.wait_for_selector("#screen[data-picture]", state="attached")
+        page.locator("#phone-note", has_text="Read-only: the server was started without permission").wait_for()
+        assert page.is_disabled('[data-key="home"]')
+        page.click("#tab-record")
+        assert page.is_disabled("#record")
+    assert phone.phone.foreground() == "com.android.settings"
+
+
 def test_faults_are_switches(live: OpenLivePage, phone: PhoneServer) -> None:
     shown_page = live()
     page = shown_page.page
     page.click("#tab-faults")
     page.get_by_role("switch", name="latency").check()
     expect(page.locator("#fault-latency-value")).to_be_enabled()
-    assert phone.phone.faults.value("latency") == 200
+    wait_until(lambda: phone.phone.faults.value("latency") == 200)
     page.fill("#fault-latency-value", "5")
     page.keyboard.press("Enter")
     expect(page.locator("#fault-latency-value")).to_have_value("5")
-    assert phone.phone.faults.value("latency") == 5
+    wait_until(lambda: phone.phone.faults.value("latency") == 5)
     page.get_by_role("switch", name="latency").uncheck()
     expect(page.locator("#fault-latency-value")).to_be_disabled()
-    assert phone.phone.faults.value("latency") == 0
+    wait_until(lambda: phone.phone.faults.value("latency") == 0)
     page.get_by_role("switch", name="rotation").check()
     state = shown(shown_page.client, lambda now: now["width"] > now["height"])
     expect(page.locator("#screen")).to_have_attribute("data-state", state["stateId"])

@@ -343,6 +343,7 @@ class LiveAnswer(Struct, frozen=True, kw_only=True):
     width: int
     height: int
     awake: bool
+    readOnly: Annotated[bool, Meta(description="whether the permissions of the server forbid all touches")]
     recording: str | None
     busy: LeaseHolder | None
     error: ScreenProblem | None

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from clawperator._deadline import limited
 from clawperator.device import LiveLook, LiveSource, References, active_recording, is_live_view, lease_conflict
 from clawperator.errors import ClawError
-from clawperator.policy import Policy, PolicyGate, enforcing
+from clawperator.policy import Policy, PolicyGate, action_entry, enforcing
 from clawperator.serve.page.screen_document import ShownScreen, read_screen
 
 # How long a reader may wait for a change.
@@ -33,6 +33,8 @@ _LOOK_SECONDS = 30.0
 # Screens that are kept, for clients that ask about an element of one that has just changed.
 _KEPT_SCREENS = 4
 _PICTURE_SECONDS = 0.15
+# What touches, keys and text of the page are for the policy.
+_ACTIONS = ("click", "swipe", "press_key", "enter_text")
 _CONFLICT = "EXECUTION_CONFLICT_IN_FLIGHT"
 
 
@@ -65,6 +67,7 @@ class LiveState(Struct, frozen=True, kw_only=True):
     width: int = 0
     height: int = 0
     awake: bool = True
+    readOnly: bool = False
     recording: str | None = None
     busy: LeaseHolder | None = None
     error: ScreenProblem | None = None
@@ -79,11 +82,18 @@ class WatchedScreen:
     """One device. ``state`` is changed in the event loop only; ``screens`` by its thread, the newest first."""
 
     def __init__(
-        self, serial: str, source: LiveSource, publish: Callable[["WatchedScreen", LiveState], None]
+        self,
+        serial: str,
+        source: LiveSource,
+        publish: Callable[["WatchedScreen", LiveState], None],
+        *,
+        read_only: bool = False,
     ) -> None:
         self.serial = serial
         self.source = source
-        self.state = LiveState(deviceId=serial, simulated=source.is_simulated, stateId=_first_id())
+        self.state = LiveState(
+            deviceId=serial, simulated=source.is_simulated, stateId=_first_id(), readOnly=read_only
+        )
         self.screens: tuple[ShownScreen, ...] = ()
         self.readers: set[asyncio.Future[LiveState]] = set()
         self.is_closed = False
@@ -230,6 +240,7 @@ class WatchedScreens:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
+        self._is_read_only = not any(policy.may_allow(action_entry(name), can_ask=False) for name in _ACTIONS)
         self._lock = threading.Lock()
         self._screens: dict[str, WatchedScreen] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -257,7 +268,7 @@ class WatchedScreens:
                     hint="Close the page of another device, then try again.",
                     operation="serve",
                 )
-            live = WatchedScreen(serial, make_source(), self._publish)
+            live = WatchedScreen(serial, make_source(), self._publish, read_only=self._is_read_only)
             self._screens[serial] = live
             threading.Thread(target=live.run, args=(self._policy,), name=f"live-{serial}", daemon=True).start()
             return live

@@ -30,7 +30,7 @@ export const model = new (class extends EventTarget {
 
   /** Whether the device can be touched now. */
   get canAct() {
-    return Boolean(this.state && this.state.screenId && !this.isReadOnly && !this.state.error);
+    return Boolean(this.state && this.state.screenId && !this.isReadOnly && !this.state.readOnly && !this.state.error);
   }
 
   /** Most commands use a device for a moment only: those are not reported, and a touch waits for them. */

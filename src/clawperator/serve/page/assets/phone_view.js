@@ -380,6 +380,8 @@ function showState(state) {
   let text = "";
   if (state.error) {
     text = state.error.message;
+  } else if (state.readOnly) {
+    text = "Read-only: the server was started without permission to touch.";
   } else if (model.isReadOnly && state.busy) {
     const { pid, action, commandId } = state.busy;
     text = pid ? `Read-only: process ${pid} runs ${action || commandId}.` : "Read-only: the device is in use.";

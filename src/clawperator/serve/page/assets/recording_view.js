@@ -133,7 +133,7 @@ function update() {
   nameField.disabled = isOn || isBusy;
   byId("pull").hidden = !uncopied || isOn;
   byId("pull").disabled = isBusy;
-  button.disabled = isBusy || !model.state || Boolean(model.state.error) || (model.isReadOnly && !isOn);
+  button.disabled = isBusy || !model.state || Boolean(model.state.error) || ((model.isReadOnly || model.state.readOnly) && !isOn);
   for (const id of ["describe", "export", "report", "replay"]) {
     byId(id).disabled = isBusy || !files.value;
   }

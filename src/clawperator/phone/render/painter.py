@@ -6,6 +6,7 @@ from typing import NamedTuple
 from clawperator.phone.apps.system import LAUNCHER
 from clawperator.phone.core.window import Window
 from clawperator.phone.render.drawing import Drawing
+from clawperator.phone.render.drawn_view import DrawnView
 from clawperator.phone.render.pen import Pen
 from clawperator.phone.render.scene import Scene
 from clawperator.phone.render.system_bars import (
@@ -15,7 +16,7 @@ from clawperator.phone.render.system_bars import (
     draw_toast,
 )
 from clawperator.phone.render.theme import DARK, LIGHT, ON_VIDEO, VIDEO
-from clawperator.phone.render.widgets import DrawnView, draw_view, tone_colour
+from clawperator.phone.render.widgets import draw_view, tone_colour
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.ui import Bounds
 

@@ -177,7 +177,7 @@ def test_hostile_trees_are_noted_and_not_drawn(tmp_path: Path) -> None:
 def test_a_wheel_has_the_files_of_the_page(tmp_path: Path) -> None:
     """The build backend packs the folder of the package: the page is in it."""
     names = {path.name for path in (REPOSITORY / "src/clawperator/report/assets").iterdir()}
-    assert names == {"report.html", "report.css", "report.js", "screen.js"}
+    assert names == {"colours.css", "report.html", "report.css", "report.js", "screen.js"}
     with ZipFile(tmp_path / "package.zip", "w") as archive:
         for path in (REPOSITORY / "src/clawperator").rglob("*"):
             if path.suffix in (".py", ".html", ".css", ".js"):

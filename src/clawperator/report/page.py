@@ -13,6 +13,7 @@ import msgspec
 
 from clawperator.report.page_data import PageData
 
+_STYLES = ("colours.css", "report.css")
 _SCRIPTS = ("screen.js", "report.js")
 # In JSON only strings contain these characters. Escaped, no text can end the element that holds the data.
 _ESCAPES = {
@@ -26,7 +27,7 @@ _ESCAPES = {
 
 def render_page(data: PageData) -> bytes:
     """The report as one HTML file."""
-    style = f"\n{_asset('report.css')}"
+    style = "\n" + "\n".join(map(_asset, _STYLES))
     script = "\n" + "\n".join(map(_asset, _SCRIPTS))
     policy = (
         f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; img-src data:; "

@@ -14,7 +14,7 @@ PAGE = (ASSETS / "index.html").read_text()
 SCRIPTS = {path.name: path.read_text() for path in ASSETS.glob("*.js")}
 
 
-NAMES = [*(name for name in OWN if name != "index.html"), "screen.js"]
+NAMES = [*(name for name in OWN if name != "index.html"), "colours.css", "screen.js"]
 
 
 def _content(name: str) -> bytes:

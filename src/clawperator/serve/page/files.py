@@ -13,9 +13,9 @@ ASSET_FOLDER = "/page/"
 ASSET_PATH = "/page/{name}"
 _FOLDER = os.path.join(os.path.dirname(__file__), "assets")
 _PAGE = "index.html"
-# The script that draws screens is that of reports.
+# The colours, and the script that draws screens, are those of reports.
 _REPORTS = os.path.join(os.path.dirname(report.__file__), "assets")
-_OF_REPORTS = ("screen.js",)
+_OF_REPORTS = ("colours.css", "screen.js")
 MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 # Nothing from elsewhere, nothing inline, and no text that becomes markup.
 POLICY = (

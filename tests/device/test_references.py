@@ -1,12 +1,16 @@
 """The references of a phone: numbers that stay with their elements, in a private file."""
 
+import fcntl
 import json
 import os
 import shutil
 import stat
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -15,7 +19,7 @@ from hypothesis.stateful import invariant
 from clawperator.device import references
 from clawperator.device.references import MAX_AGE_SECONDS, References, references_folder
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, Outline, locate, outline_of, parse_hierarchy, screen_frame
+from clawperator.ui import MAX_ALIKE, Hierarchy, Outline, locate, outline_of, parse_hierarchy, screen_frame
 from tests.support.built_in_screens import built_in_screens
 from tests.ui.test_refs import FRAME, KnownRow, MovingRows, button, page, row, rows, text
 from tests.ui.trees import hierarchy, node
@@ -147,6 +151,28 @@ def test_a_reference_older_than_an_hour_is_stale(clock: Clock) -> None:
     assert error.value.hint == "Run 'clawperator snapshot --view outline' for the references of this screen."
 
 
+def test_a_reference_is_known_for_an_hour(clock: Clock) -> None:
+    numbered(clock, page(*rows("A")))
+    clock.seconds += 3_600
+    assert References(PHONE, clock).lookup("e3@s1").label == "A"
+
+    clock.seconds += 1
+    with pytest.raises(ClawError, match="unknown or too old"):
+        References(PHONE, clock).lookup("e3")
+    assert References(PHONE, clock).lines_of("s1") is None
+
+
+def test_a_reference_from_up_to_a_minute_ahead_is_known(clock: Clock) -> None:
+    numbered(clock, page(*rows("A")))
+    clock.seconds -= 60
+    assert References(PHONE, clock).lookup("e3@s1").label == "A"
+
+    clock.seconds -= 1
+    with pytest.raises(ClawError, match="unknown or too old"):
+        References(PHONE, clock).lookup("e3")
+    assert References(PHONE, clock).lines_of("s1") is None
+
+
 def test_after_the_clock_was_set_back_numbers_go_on_and_older_references_are_stale(clock: Clock) -> None:
     numbered(clock, page(*rows("A", "B")))
     clock.seconds -= 86_400
@@ -179,8 +205,14 @@ def test_a_reference_with_a_snapshot_must_be_in_that_snapshot(clock: Clock) -> N
     kept = References(PHONE, clock)
 
     assert kept.lookup("e3@s1").label == "A"
-    for ref in ("e3@s2", "e3@s9", "e99@s1", "e0", "x"):
-        with pytest.raises(ClawError) as error:
+    for ref, reason in (
+        ("e3@s2", "is not in that snapshot"),
+        ("e3@s9", "names a snapshot that is unknown or too old"),
+        ("e99@s1", "is unknown or too old"),
+        ("e0", "is not a reference such as e12"),
+        ("x", "is not a reference such as e12"),
+    ):
+        with pytest.raises(ClawError, match=reason) as error:
             kept.lookup(ref)
         assert error.value.code == "REF_STALE"
 
@@ -225,6 +257,11 @@ def test_no_content_of_a_field_is_written(clock: Clock) -> None:
         _FILE % b'[[9,1,"","","","",1,1,0,true,[0,0,0,0],0,0]]',
         _FILE % b'[[1,1,"","","","",1,1,0,true,[0,0,0,0],-1,0]]',
         _FILE % b'[[1,1,"","","","",1,1,0,true,[0,0,0,0],0,9]]',
+        _FILE.replace(b'"version":1', b'"version":2') % b"[]",
+        _FILE % b'[[5,1,"","","","",1,1,0,true,[0,0,0,0],0,0]]',
+        _FILE % b'[[0,1,"","","","",1,1,0,true,[0,0,0,0],0,0]]',
+        _FILE % b'[[1,1,"","","","",1,1,0,true,[0,0,0,0],0,-1]]',
+        _FILE.replace(b'"next":5', b'"next":1000000000') % b'[[1,1,"","","","",1,1,0,true,[0,0,0,0],0,0]]',
         b"[" * 100_000,
     ],
 )
@@ -262,7 +299,7 @@ def test_the_number_of_kept_elements_and_snapshots_is_limited(
     saved = json.loads(only_file().read_bytes())
 
     assert len(saved["elements"]) == 20
-    assert len(saved["snapshots"]) == references.MAX_SNAPSHOTS
+    assert [one[0] for one in saved["snapshots"]] == [f"s{number}" for number in range(8, 40)]
     assert saved["next"] == 1 + 40 * 4
 
 
@@ -272,6 +309,8 @@ def test_a_folder_that_cannot_be_written_is_reported(clock: Clock, tmp_path: Pat
     with pytest.raises(ClawError) as error:
         numbered(clock, page(*rows("A")))
     assert error.value.code == "PRODUCT_HOME_UNAVAILABLE"
+    assert error.value.hint == "Set CLAWPERATOR_HOME to a writable folder."
+    assert error.value.operation == "references"
 
 
 def test_processes_that_number_at_the_same_time_give_no_number_twice(clock: Clock) -> None:
@@ -371,3 +410,225 @@ def test_a_screen_that_is_watched_for_hours_keeps_its_numbers(clock: Clock) -> N
         clock.seconds += 30
         assert refs(numbered(clock, screen)) == first
     assert References(PHONE, clock).lookup(f"{first['A']}@s1").label == "A"
+
+
+def test_a_screen_is_written_again_after_a_minute(clock: Clock) -> None:
+    screen = page(*rows("A"))
+    numbered(clock, screen)
+    written = References(PHONE).state()
+    clock.seconds += 60
+    numbered(clock, screen)
+    assert References(PHONE).state() == written
+    clock.seconds += 1
+    numbered(clock, screen)
+    assert References(PHONE).state() != written
+
+
+@pytest.mark.parametrize("snapshot_id", [None, "s1"])
+@pytest.mark.parametrize("after", [page(*rows("A", "C")), page(*rows("A", "B", "C")), page(*rows("B", "A"))])
+def test_a_screen_that_changed_is_written_at_once(clock: Clock, after: Hierarchy, snapshot_id: str | None) -> None:
+    made = outline_of(page(*rows("A", "B")), FRAME)
+    References(PHONE, clock).assign(made, snapshot_id)
+    written = References(PHONE).state()
+    References(PHONE, clock).assign(outline_of(after, FRAME), snapshot_id)
+    assert References(PHONE).state() != written
+
+
+def test_an_element_that_is_in_doubt_is_removed_from_the_file_at_once(clock: Clock) -> None:
+    References(PHONE, clock).assign(outline_of(page(*rows("Same", "Same")), FRAME))
+    References(PHONE, clock).assign(outline_of(page(*rows("Same")), FRAME))
+
+    assert [one[0] for one in json.loads(only_file().read_bytes())["elements"]] == [5, 2, 1]
+
+
+def test_without_a_snapshot_id_an_equal_screen_is_not_written_again(clock: Clock) -> None:
+    screen = page(*rows("A"))
+    References(PHONE, clock).assign(outline_of(screen, FRAME))
+    written = References(PHONE).state()
+    clock.seconds += 1
+    References(PHONE, clock).assign(outline_of(screen, FRAME))
+    assert References(PHONE).state() == written
+    assert json.loads(only_file().read_bytes())["snapshots"] == []
+
+
+def test_a_value_that_changed_is_written_for_its_snapshot_id(clock: Clock) -> None:
+    """The number and the fingerprint of a switch stay; its line in the outline does not."""
+
+    def setting(checked: str) -> Hierarchy:
+        return page(
+            row(text("Dark theme"), node(class_="android.widget.Switch", checkable="true", checked=checked))
+        )
+
+    numbered(clock, setting("false"))
+    before = References(PHONE, clock).lines_of("s1")
+    numbered(clock, setting("true"))
+    assert References(PHONE, clock).lines_of("s1") != before
+
+
+def test_a_screen_without_elements_is_a_snapshot_without_lines(clock: Clock) -> None:
+    numbered(clock, hierarchy())
+    assert References(PHONE, clock).lines_of("s1") == []
+
+
+def test_a_line_of_an_element_that_is_no_longer_kept_is_a_text_without_a_label(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(references, "MAX_ELEMENTS", 2)
+    numbered(clock, page(*rows("A")))
+    lines = References(PHONE, clock).lines_of("s1")
+
+    assert lines is not None
+    assert [(line.ref, line.role, line.label) for line in lines] == [
+        ("e1", "text", ""),
+        ("e2", "list", ""),
+        ("e3", "button", "A"),
+    ]
+
+
+def test_the_newest_of_two_known_elements_gives_the_number(clock: Clock) -> None:
+    """A file of two processes may have two numbers for one element."""
+    numbered(clock, page(*rows("A")))
+    saved = json.loads(only_file().read_bytes())
+    saved["next"] = 9
+    again = [one[:] for one in saved["elements"] if one[0] == 3]
+    again[0][:2] = [8, 1_000_001]
+    saved["elements"] += again
+    only_file().write_text(json.dumps(saved))
+    clock.seconds += 2
+
+    assert refs(numbered(clock, page(*rows("A"))))["A"] == "e8"
+
+
+def test_known_elements_are_recognised_and_nothing_is_written(clock: Clock) -> None:
+    made = outline_of(page(*rows("A")), FRAME)
+    References(PHONE, clock).recognise(made)
+    assert {element.ref for element in made.elements} == {""}
+    assert not Path(references_folder()).exists()
+
+    numbered(clock, page(*rows("A")))
+    written = References(PHONE).state()
+    made = outline_of(page(*rows("New", "A")), FRAME)
+    made.elements[2].ref = "e77"
+    clock.seconds += 100
+    References(PHONE, clock).recognise(made)
+    assert refs(made) == {"Page": "e1", "New": "", "A": "e3"}
+    assert References(PHONE).state() == written
+
+
+def test_references_are_kept_in_a_folder_of_choice(clock: Clock, tmp_path: Path) -> None:
+    References(PHONE, clock, folder=str(tmp_path / "mine")).assign(outline_of(page(*rows("A")), FRAME), "s1")
+
+    assert len(list((tmp_path / "mine").glob("*.json"))) == 1
+    assert not Path(references_folder()).exists()
+
+
+def test_the_state_of_a_link_is_not_that_of_its_target(clock: Clock, tmp_path: Path) -> None:
+    missing = References(PHONE).state()
+    assert len(missing) == 1
+    numbered(clock, page(*rows("A")))
+    path = only_file()
+    written = References(PHONE).state()
+    assert written[0] == missing[0] == str(path)
+    path.rename(tmp_path / "moved")
+    path.symlink_to(tmp_path / "moved")
+    assert References(PHONE).state() not in (written, missing)
+
+
+@pytest.mark.parametrize(("size", "is_read"), [(4 * 1024 * 1024, True), (4 * 1024 * 1024 + 1, False)])
+def test_a_file_of_more_than_four_megabytes_is_ignored(clock: Clock, size: int, *, is_read: bool) -> None:
+    numbered(clock, page(*rows("A")))
+    only_file().write_bytes(only_file().read_bytes().ljust(size))
+
+    assert (References(PHONE, clock).lines_of("s1") is not None) == is_read
+
+
+def test_the_largest_number_of_a_file_is_accepted(clock: Clock) -> None:
+    numbered(clock, page(*rows("A")))
+    saved = only_file().read_text()
+    only_file().write_text(saved.replace('"next":4', '"next":999999999'))
+
+    assert References(PHONE, clock).lookup("e3").label == "A"
+    assert refs(numbered(clock, page(*rows("A", "B"))))["B"] == "e999999999"
+
+
+@pytest.mark.parametrize(("drawn", "first"), [(0, "e10000"), (79_999, "e89999"), (80_000, "e10000")])
+def test_after_an_unreadable_file_numbers_start_at_a_random_one_of_five_digits(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, drawn: int, first: str
+) -> None:
+    numbered(clock, page(*rows("A")))
+    only_file().write_bytes(b"{")
+    monkeypatch.setattr(os, "urandom", drawn.to_bytes)
+
+    assert refs(numbered(clock, page(*rows("A"))))["Page"] == first
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_something_else_in_place_of_the_file_is_ignored(clock: Clock, make: Callable[[Path], None]) -> None:
+    numbered(clock, page(*rows("A")))
+    path = only_file()
+    path.unlink()
+    make(path)
+    with pytest.raises(ClawError, match="unknown or too old"):
+        References(PHONE, clock).lookup("e3")
+
+
+def test_a_pipe_in_place_of_the_file_is_replaced(clock: Clock) -> None:
+    numbered(clock, page(*rows("A")))
+    path = only_file()
+    path.unlink()
+    os.mkfifo(path)
+    numbered(clock, page(*rows("A")))
+    assert path.is_file()
+
+
+class LockedClock:
+    """Replaces ``time`` of the machine: a sleep takes no time, and after some of them the lock is free."""
+
+    def __init__(self, path: str, sleeps: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        self.slept = 0
+        self._sleeps = sleeps
+        self._descriptor = os.open(path, os.O_RDWR)
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(time, "sleep", self.sleep)
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.slept += 1
+        if self.slept == self._sleeps:
+            self.close()
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._descriptor: Any = None
+
+
+@pytest.mark.parametrize(("sleeps", "seconds"), [(1, 0.01), (50, 0.5), (None, 2.0)])
+def test_the_lock_of_another_process_is_awaited_for_two_seconds(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, sleeps: int | None, seconds: float
+) -> None:
+    numbered(clock, page(*rows("A")))
+    locked = LockedClock(f"{only_file()}.lock", sleeps, monkeypatch)
+    try:
+        assert refs(numbered(clock, page(*rows("A", "B"))))["B"] == "e4"
+    finally:
+        locked.close()
+    assert locked.now == pytest.approx(seconds, abs=0.02)
+
+
+def test_the_lock_file_is_private_and_is_free_afterwards(clock: Clock) -> None:
+    numbered(clock, page(*rows("A")))
+    path = f"{only_file()}.lock"
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    with open(path) as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_many_equal_elements_are_not_numbered_again(clock: Clock) -> None:
+    """A screen with too many of them does not tell which one is which."""
+    numbered(clock, page(*rows("Same")))
+    numbered(clock, page(*rows(*["Same"] * (MAX_ALIKE + 1))))
+    with pytest.raises(ClawError, match="unknown or too old"):
+        References(PHONE, clock).lookup("e3")

@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from clawperator.contract import Plan, ResultEnvelope, StepResult, new_execution, validate
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.references import References
 from clawperator.device.run import run_plan
+from clawperator.device.screenshot_marks import draw_marks
 from clawperator.errors import ClawError
+from clawperator.ui import HIDDEN, Bounds, OutlineElement
 from tests.device.test_snapshot_views import xml
 from tests.ui.test_refs import page, rows
 from tests.ui.trees import node
@@ -104,11 +106,11 @@ def test_what_a_password_field_holds_is_painted_over(tmp_path: Path) -> None:
 
 def test_the_capture_is_made_directly_before_the_picture_and_is_no_step_of_the_result(tmp_path: Path) -> None:
     backend = PictureBackend(xml(page(*rows("A"))))
-    pause = {"id": "shot-outline", "type": "sleep", "params": {"durationMs": 0}}
+    pause = {"id": "outline-1", "type": "sleep", "params": {"durationMs": 0}}
     envelope = marked(backend, tmp_path / "screen.png", pause)
 
     assert backend.types == ["sleep", "snapshot_ui", "take_screenshot"]
-    assert [step.id for step in envelope.stepResults] == ["shot-outline", "shot"]
+    assert [step.id for step in envelope.stepResults] == ["outline-1", "shot"]
     assert envelope.status == "success"
 
 
@@ -124,6 +126,9 @@ def test_a_screenshot_that_fails_keeps_its_error(tmp_path: Path) -> None:
     envelope = marked(PictureBackend(xml(page(*rows("A"))), picture=False), tmp_path / "screen.png")
 
     assert envelope.errorCode == "DEVICE_SHELL_UNAVAILABLE"
+    assert [(step.id, step.data) for step in envelope.stepResults] == [
+        ("shot", {"error": "DEVICE_SHELL_UNAVAILABLE"})
+    ]
 
 
 def test_a_picture_of_one_colour_has_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,3 +149,189 @@ def test_without_pillow_nothing_runs_and_the_hint_installs_it(
     assert error.value.code == "HOST_DEPENDENCY_MISSING"
     assert error.value.hint == "Run \"pip install 'clawperator[images]'\"."
     assert backend.types == []
+
+
+def screenshot(name: str, path: Path, *, marks: bool = True) -> dict[str, Any]:
+    return {"id": name, "type": "take_screenshot", "params": {"path": str(path), "marks": marks}}
+
+
+def test_only_the_pictures_that_ask_for_marks_have_some(tmp_path: Path) -> None:
+    plain, other, shot = (tmp_path / f"{number}.png" for number in range(3))
+    pause = {"id": "pause", "type": "sleep", "params": {"durationMs": 0}}
+    backend = PictureBackend(xml(page(*rows("A"))))
+    steps = marked(
+        backend, shot, screenshot("plain", plain, marks=False), screenshot("other", other), pause
+    ).stepResults
+
+    assert [step.id for step in steps] == ["plain", "other", "pause", "shot"]
+    assert ["marks" in step.data for step in steps] == [False, True, False, True]
+    assert [Image.open(path).getpixel((100, 51)) == WHITE for path in (plain, other, shot)] == [True, False, False]
+    assert not any("warn" in step.data for step in steps)
+
+
+def test_long_ids_that_begin_alike_are_different_pictures(tmp_path: Path) -> None:
+    long = [screenshot("x" * 127 + end, tmp_path / f"{end}.png") for end in "ab"]
+    steps = marked(PictureBackend(xml(page(*rows("A")))), tmp_path / "screen.png", *long).stepResults
+
+    assert [step.data["marks"] for step in steps] == ["3", "3", "3"]
+
+
+def test_a_plan_without_marks_runs_as_it_is(tmp_path: Path) -> None:
+    backend = PictureBackend(xml(page(*rows("A"))))
+    shot = screenshot("shot", tmp_path / "screen.png", marks=False)
+    plan = validate(new_execution([shot], command_id="c", source="test", timeout_ms=5_000))
+    run_plan(plan, DEVICE, package="p", backend=backend)
+    assert backend.types == ["take_screenshot"]
+
+
+def test_a_picture_that_cannot_be_read_fails_its_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "screen.png"
+    monkeypatch.setattr(Image.Image, "save", lambda _, target: Path(target).write_bytes(b"no picture"))
+    envelope = marked(PictureBackend(xml(page(*rows("A")))), path)
+    (step,) = envelope.stepResults
+
+    assert not step.success
+    assert step.data["path"] == str(path)
+    assert step.data["error"] == envelope.errorCode == "SCREENSHOT_NOT_SAVED"
+    assert step.data["message"].startswith(f"cannot read the picture {path}: ")
+    assert step.data["hint"]
+
+
+# Drawing
+
+
+def element(bounds: str, ref: str = "e1", **attributes: str) -> OutlineElement:
+    return OutlineElement(node(bounds=bounds, **attributes), 0, "text", [], [], ref=ref)
+
+
+def drawn(
+    path: Path,
+    elements: list[OutlineElement],
+    size: tuple[int, int] = (WIDTH, HEIGHT),
+    frame: Bounds | None = None,
+) -> Image.Image:
+    """A white picture of this size with its marks. By default the frame has the size of the picture."""
+    Image.new("RGB", size, "white").save(path)
+    png, is_blank = draw_marks(str(path), elements, frame or Bounds(0, 0, *size))
+    assert is_blank
+    path.write_bytes(png)
+    with Image.open(path) as picture:
+        return picture.convert("RGB")
+
+
+def extent(picture: Image.Image, colour: tuple[int, int, int]) -> tuple[int, int, int, int] | None:
+    """The smallest rectangle with all pixels of a colour; right and bottom are exclusive."""
+    bands = ImageChops.difference(picture, Image.new("RGB", picture.size, colour)).split()
+    largest = ImageChops.lighter(ImageChops.lighter(bands[0], bands[1]), bands[2])
+    return largest.point(lambda value: 0 if value else 255).getbbox()
+
+
+def colour_at(picture: Image.Image, x: int, y: int) -> tuple[int, int, int]:
+    found = picture.getpixel((x, y))
+    assert isinstance(found, tuple)
+    red, green, blue = found
+    return int(red), int(green), int(blue)
+
+
+def label_size(text: str, size: int) -> tuple[int, int]:
+    """The size of a label: the text, and four pixels on each side. Both edges of a rectangle are painted."""
+    left, top, right, bottom = ImageDraw.Draw(Image.new("RGB", (1, 1))).textbbox(
+        (0, 0), text, font=ImageFont.load_default(size)
+    )
+    return round(right - left) + 9, round(bottom - top) + 9
+
+
+@pytest.mark.parametrize(
+    ("bounds", "frame", "box"),
+    [
+        ("[100,200][300,400]", Bounds(0, 0, 500, 1_000), (100, 200, 300, 400)),
+        ("[100,200][300,400]", Bounds(0, 0, 1_000, 2_000), (50, 100, 150, 200)),
+        ("[300,400][100,200]", Bounds(0, 0, 1_000, 2_000), (50, 100, 150, 200)),
+        ("[100,200][300,400]", Bounds(50, 100, 550, 1_100), (50, 100, 250, 300)),
+        ("[-100,-100][300,400]", Bounds(0, 0, 500, 1_000), (0, 0, 300, 400)),
+        ("[100,200][900,4000]", Bounds(0, 0, 500, 1_000), (100, 200, 500, 1_000)),
+        # The frame is taller than the picture, or has no width.
+        ("[100,200][300,4000]", Bounds(0, 0, 500, 4_000), (100, 200, 300, 1_000)),
+        ("[0,0][0,0]", Bounds(0, 0, 500, 1_000), None),
+        ("[10,10][11,30]", Bounds(0, 0, 500, 1_000), None),
+        ("[10,10][30,11]", Bounds(0, 0, 500, 1_000), None),
+        ("[600,10][700,30]", Bounds(0, 0, 500, 1_000), None),
+        ("[10,10][30,30]", Bounds(0, 0, 0, 0), None),
+    ],
+)
+def test_a_box_is_around_the_visible_part_of_its_element(
+    tmp_path: Path, bounds: str, frame: Bounds, box: tuple[int, int, int, int] | None
+) -> None:
+    picture = drawn(tmp_path / "screen.png", [element(bounds)], frame=frame)
+    if box is None:
+        assert picture.getcolors() == [(WIDTH * HEIGHT, WHITE)]
+    else:
+        assert extent(picture, colour_at(picture, box[0], box[1])) == box
+
+
+def test_a_box_of_two_pixels_is_drawn(tmp_path: Path) -> None:
+    picture = drawn(tmp_path / "screen.png", [element("[100,100][102,102]")])
+    assert colour_at(picture, 101, 101) != WHITE
+
+
+def test_an_element_without_a_reference_has_no_box(tmp_path: Path) -> None:
+    picture = drawn(tmp_path / "screen.png", [element("[10,10][300,300]", ref="")])
+    assert picture.getcolors() == [(WIDTH * HEIGHT, WHITE)]
+
+
+def test_only_a_hidden_content_is_painted_over(tmp_path: Path) -> None:
+    shown, hidden = element("[0,0][400,100]"), element("[0,200][400,300]")
+    shown.content, hidden.content = "Ada", HIDDEN
+    picture = drawn(tmp_path / "screen.png", [shown, hidden])
+    assert colour_at(picture, 100, 50) == WHITE
+    assert colour_at(picture, 100, 250) == GREY
+
+
+def test_neighbours_have_boxes_of_different_colours(tmp_path: Path) -> None:
+    elements = [element(f"[0,{50 * number}][400,{50 * number + 40}]") for number in range(9)]
+    picture = drawn(tmp_path / "screen.png", elements)
+    colours = [colour_at(picture, 0, 50 * number) for number in range(9)]
+    assert len(set(colours[:8])) == 8
+    assert colours[8] == colours[0]
+
+
+@pytest.mark.parametrize(
+    ("height", "text", "line"),
+    [(200, 14, 2), (1_050, 14, 2), (1_200, 16, 2), (2_025, 27, 3), (3_000, 40, 4), (7_500, 100, 11)],
+)
+def test_numbers_and_lines_grow_with_the_picture(tmp_path: Path, height: int, text: int, line: int) -> None:
+    """A number has 1/75 of the height of the picture, and 14 pixels at least."""
+    picture = drawn(tmp_path / "screen.png", [element("[10,10][390,190]", ref="e12")], (400, height))
+    colour = colour_at(picture, 10, 10)
+    assert [colour_at(picture, 10 + at, 150) == colour for at in (line - 1, line)] == [True, False]
+    label = picture.crop((10 + line, 10 + line, 390 - line, 190 - line))
+    left, top, right, bottom = extent(label, colour) or (0, 0, 0, 0)
+    assert (top, right) == (0, 380 - 2 * line)
+    # The rest of the label is on the lines of the box.
+    width, high = label_size("e12", text)
+    assert (right - left + line, bottom + line) == (width, high)
+
+
+@pytest.mark.parametrize(
+    ("scrollable", "bounds", "corner"),
+    [
+        ("false", "[100,100][400,400]", (400, 100)),
+        ("true", "[100,100][400,400]", (400, None)),
+        ("false", "[0,100][5,400]", (None, 100)),
+    ],
+)
+def test_a_number_is_in_the_right_corner_and_that_of_a_list_is_at_the_bottom(
+    tmp_path: Path, scrollable: str, bounds: str, corner: tuple[int | None, int | None]
+) -> None:
+    """A label that is wider than what is left of its box begins at the left edge of the picture."""
+    picture = drawn(tmp_path / "screen.png", [element(bounds, "e123", scrollable=scrollable)])
+    width, height = label_size("e123", 14)
+    x = 0 if corner[0] is None else corner[0] - width
+    y = 400 - height if corner[1] is None else corner[1]
+    colour = colour_at(picture, x + 1, y + 1)
+    assert colour != WHITE
+    label = picture.crop((x, y, x + width, y + height))
+    assert all(colour_at(label, at, row) == colour for at in (0, width - 1) for row in (0, height - 1))
+    # The text has four pixels on each side.
+    inner = ImageChops.difference(label, Image.new("RGB", label.size, colour)).getbbox()
+    assert inner == (4, 4, width - 5, height - 5)

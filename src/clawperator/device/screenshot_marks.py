@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from clawperator.contract import Plan, StepResult, validate
+from clawperator.contract import Action, Plan, StepResult, validate
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.device.references import References
 from clawperator.device.snapshot_views import numbered_outline
@@ -23,28 +23,26 @@ _COLOURS = ("#d50000", "#1565c0", "#2e7d32", "#6a1b9a", "#ad5400", "#00695c", "#
 # The height of a number, in parts of the height of the picture, and in pixels at least.
 _TEXT_HEIGHT = 1 / 75
 _MIN_TEXT = 14
-_CAPTURE = "-outline"
 _Box = tuple[int, int, int, int]
 
 
 def plan_with_captures(plan: Plan) -> Plan:
     """The plan with a snapshot before each screenshot with marks. ``HOST_DEPENDENCY_MISSING`` without Pillow."""
-    if not any(_gets_marks(action.params) for action in plan.execution.actions):
+    captures = {action.id: capture_id for capture_id, action in _captures(plan).items()}
+    if not captures:
         return plan
     _require_pillow()
     actions: list[dict[str, Any]] = []
-    for action, params in zip(plan.document["actions"], (a.params for a in plan.execution.actions), strict=True):
-        if _gets_marks(params):
-            actions.append({"id": _capture_id(plan, action["id"]), "type": "snapshot_ui"})
+    for action in plan.document["actions"]:
+        if action["id"] in captures:
+            actions.append({"id": captures[action["id"]], "type": "snapshot_ui"})
         actions.append(action)
     return validate({**plan.document, "actions": actions})
 
 
 def with_marks(plan: Plan, steps: list[StepResult], references: References) -> list[StepResult]:
     """The steps of a plan with captures, without the captures. The pictures have their marks."""
-    captures = {
-        _capture_id(plan, action.id): action for action in plan.execution.actions if _gets_marks(action.params)
-    }
+    captures = _captures(plan)
     marked: list[StepResult] = []
     capture: StepResult | None = None
     for step in steps:
@@ -62,17 +60,17 @@ def with_marks(plan: Plan, steps: list[StepResult], references: References) -> l
     return marked
 
 
-def _gets_marks(params: object) -> bool:
-    return bool(getattr(params, "marks", False))
-
-
-def _capture_id(plan: Plan, screenshot_id: str) -> str:
-    """An id that no action of the plan has."""
+def _captures(plan: Plan) -> dict[str, Action]:
+    """The screenshots with marks, each by the id of its capture, which no action of the plan has."""
     taken = {action.id for action in plan.execution.actions}
-    made = screenshot_id[:100] + _CAPTURE
-    while made in taken:
-        made += "-"
-    return made
+    captures: dict[str, Action] = {}
+    for number, action in enumerate(plan.execution.actions):
+        if getattr(action.params, "marks", False):
+            capture_id = f"outline-{number}"
+            while capture_id in taken:
+                capture_id += "-"
+            captures[capture_id] = action
+    return captures
 
 
 def _marked(step: StepResult, capture: StepResult, references: References) -> StepResult:

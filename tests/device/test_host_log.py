@@ -1,5 +1,6 @@
 """The host log: one line per event, bounded and private; logging never fails a command."""
 
+import fcntl
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator._notes import listening
 from clawperator.device import host_log
 from clawperator.device.host_log import HostLogReader, log_event, log_file, log_folder
 
@@ -48,6 +50,35 @@ def test_the_time_of_a_note_is_now() -> None:
     log_event("x")
     written = datetime.fromisoformat(lines()[0]["ts"]).timestamp()
     assert before - 0.001 <= written <= time.time()
+
+
+def test_the_time_has_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    for now, written in (
+        (1_700_000_000.0, "20.000Z"),
+        (1_700_000_000.0625, "20.062Z"),
+        (1_700_000_000.5, "20.500Z"),
+    ):
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        log_event("x")
+        text = Path(log_file(now)).read_text().splitlines()[-1]
+        assert json.loads(text)["ts"] == f"2023-11-14T22:13:{written}"
+
+
+def test_a_line_without_a_message_has_the_event_as_its_message() -> None:
+    log_event("phone.started")
+    assert lines()[0]["message"] == "phone.started"
+
+
+def test_a_long_text_is_cut() -> None:
+    log_event("x", "m" * 501, deviceId="d" * 500)
+    assert (lines()[0]["message"], lines()[0]["deviceId"]) == ("m" * 500, "d" * 500)
+
+
+def test_a_command_that_traces_logs_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAWPERATOR_LOG_LEVEL", "error")
+    with listening(None, lambda _: None):
+        log_event("x", level="debug")
+    assert [line["level"] for line in lines()] == ["debug"]
 
 
 def test_the_folder_and_the_file_are_for_their_owner_only(folder: Path) -> None:
@@ -112,6 +143,100 @@ def test_a_full_file_is_put_aside_and_only_two_are_kept(monkeypatch: pytest.Monk
     assert len(sizes) == 2
     assert sizes[-1] < 1_300
     assert lines()[-1]["number"] == 99
+
+
+@pytest.mark.parametrize(("size", "files"), [(8 * 1024 * 1024 - 1, 1), (8 * 1024 * 1024, 2)])
+def test_a_file_of_eight_megabytes_is_full(folder: Path, size: int, files: int) -> None:
+    folder.mkdir()
+    Path(log_file()).touch()
+    os.truncate(log_file(), size)
+    log_event("x")
+    log_event("y")
+    assert len(list(folder.iterdir())) == files
+
+
+def test_the_line_that_finds_a_file_full_is_its_last_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_log, "MAX_BYTES", 1)
+    for number in range(3):
+        log_event("x", number=number)
+    (older,) = folder.glob("*.1.ndjson")
+    assert [json.loads(line)["number"] for line in older.read_text().splitlines()] == [0, 1]
+    assert [line["number"] for line in lines()] == [2]
+
+
+def test_a_full_file_that_another_process_puts_aside_stays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_log, "MAX_BYTES", 1)
+    log_event("one")
+    with open(log_file()) as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        log_event("two")
+    assert len(list(folder.iterdir())) == 1
+    assert [line["event"] for line in lines()] == ["one", "two"]
+
+
+def test_a_file_that_another_process_has_put_aside_is_not_put_aside_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It happens between the moment that the file is opened and the moment that it is locked."""
+    log_event("old")
+    lock = fcntl.flock
+
+    def rotated_by_another(descriptor: int, operation: int) -> None:
+        os.replace(log_file(), folder / "aside")
+        Path(log_file()).write_text('{"event":"new"}\n')
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(host_log, "MAX_BYTES", 1)
+    monkeypatch.setattr(fcntl, "flock", rotated_by_another)
+    log_event("late")
+    assert [line["event"] for line in lines()] == ["new"]
+    assert sorted(os.listdir(folder)) == ["aside", os.path.basename(log_file())]
+
+
+def test_files_are_kept_for_two_weeks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Just after midnight, local time."""
+    now = time.mktime((2026, 3, 20, 0, 0, 5, 0, 0, -1))
+    monkeypatch.setattr(time, "time", lambda: now)
+    folder.mkdir()
+    for day in ("2026-03-05", "2026-03-06"):
+        (folder / f"clawperator-{day}.ndjson").touch()
+    log_event("x")
+    assert sorted(os.listdir(folder)) == ["clawperator-2026-03-06.ndjson", "clawperator-2026-03-20.ndjson"]
+
+
+def test_old_files_are_looked_for_once_a_day(folder: Path) -> None:
+    log_event("x")
+    old = folder / "clawperator-2001-01-01.ndjson"
+    old.touch()
+    log_event("y")
+    assert old.exists()
+
+
+def test_an_old_file_that_cannot_be_deleted_is_left(folder: Path) -> None:
+    (folder / "clawperator-2001-01-01.ndjson").mkdir(parents=True)
+    log_event("x")
+    assert [line["event"] for line in lines()] == ["x"]
+
+
+def test_no_file_stays_open(folder: Path) -> None:
+    def open_files() -> int:
+        return len([one for one in os.listdir("/proc/self/fd") if _is_in(folder, f"/proc/self/fd/{one}")])
+
+    log_event("x")
+    assert open_files() == 0
+    reader = HostLogReader()
+    reader.read()
+    assert open_files() == 1
+    reader.close()
+    reader.close()
+    assert open_files() == 0
+
+
+def _is_in(folder: Path, link: str) -> bool:
+    try:
+        return os.readlink(link).startswith(str(folder))
+    except FileNotFoundError:  # that of the listing itself
+        return False
 
 
 def test_old_days_are_forgotten_when_a_new_one_begins_and_other_files_are_not(folder: Path) -> None:
@@ -187,4 +312,48 @@ def test_a_reader_goes_on_over_midnight(monkeypatch: pytest.MonkeyPatch, folder:
     monkeypatch.setattr(host_log, "log_file", lambda _=None: str(folder / "clawperator-2099-01-01.ndjson"))
     log_event("after")
     assert b"after" in reader.read()
+    reader.close()
+
+
+def test_a_reader_takes_a_part_at_a_time(folder: Path) -> None:
+    folder.mkdir()
+    Path(log_file()).write_bytes(b"x" * (1024 * 1024 + 10))
+    reader = HostLogReader()
+    assert [len(reader.read()) for _ in range(3)] == [1024 * 1024, 10, 0]
+    reader.close()
+    assert [len(reader.read(100)), len(reader.read(50))] == [100, 50]
+    reader.close()
+
+
+def test_a_reader_keeps_its_place_while_the_file_is_deleted() -> None:
+    log_event("one")
+    reader = HostLogReader()
+    assert b"one" in reader.read()
+    os.unlink(log_file())
+    assert reader.read() == b""
+    log_event("two")
+    assert b"two" in reader.read()
+    reader.close()
+
+
+def test_a_reader_does_not_miss_what_was_written_just_before_the_file_was_put_aside(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_event("one")
+    reader = HostLogReader()
+    reader.read()
+    real, reads = os.read, []
+
+    def read(descriptor: int, size: int) -> bytes:
+        data = real(descriptor, size)
+        reads.append(data)
+        if reads == [b""]:
+            log_event("two")
+            os.replace(log_file(), folder / "aside")
+            log_event("three")
+        return data
+
+    monkeypatch.setattr(os, "read", read)
+    assert b"two" in reader.read()
+    assert b"three" in reader.read()
     reader.close()

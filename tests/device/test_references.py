@@ -416,6 +416,7 @@ def test_a_screen_is_written_again_after_a_minute(clock: Clock) -> None:
     screen = page(*rows("A"))
     numbered(clock, screen)
     written = References(PHONE).state()
+    numbered(clock, screen)
     clock.seconds += 60
     numbered(clock, screen)
     assert References(PHONE).state() == written
@@ -439,6 +440,15 @@ def test_an_element_that_is_in_doubt_is_removed_from_the_file_at_once(clock: Clo
     References(PHONE, clock).assign(outline_of(page(*rows("Same")), FRAME))
 
     assert [one[0] for one in json.loads(only_file().read_bytes())["elements"]] == [5, 2, 1]
+
+
+def test_a_screen_is_written_again_after_the_clock_was_set_back(clock: Clock) -> None:
+    screen = page(*rows("A"))
+    numbered(clock, screen)
+    written = References(PHONE).state()
+    clock.seconds -= 1
+    numbered(clock, screen)
+    assert References(PHONE).state() != written
 
 
 def test_without_a_snapshot_id_an_equal_screen_is_not_written_again(clock: Clock) -> None:

@@ -16,7 +16,9 @@ from clawperator.contract import ACTIONS, SESSION_ID, StepResult, TextSource
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.errors import ClawError
 
+# Four bytes per character, and the end of the line.
 _MAX_FILE_BYTES = 4 * MAX_MATCHER_VALUE_LENGTH + 2
+_TOO_LONG = f"it is longer than {MAX_MATCHER_VALUE_LENGTH} characters"
 _ENDED = ("RECORDING_NOT_IN_PROGRESS",)
 
 
@@ -37,7 +39,7 @@ class SecretReader:
             what = "file is empty" if isinstance(source.file, str) else "environment variable is not set"
             raise _unavailable(name, f"the {what}")
         if len(text) > MAX_MATCHER_VALUE_LENGTH:
-            raise _unavailable(name, f"it is longer than {MAX_MATCHER_VALUE_LENGTH} characters")
+            raise _unavailable(name, _TOO_LONG)
         self._texts.append(text)
         return text
 
@@ -180,6 +182,8 @@ def _read_file(path: str) -> str:
                     target=path,
                 )
             data = file.read(_MAX_FILE_BYTES + 1)
+        if len(data) > _MAX_FILE_BYTES:
+            raise _unavailable(path, _TOO_LONG)
         text = data.decode()
     except (OSError, ValueError) as e:
         raise _unavailable(path, why(e) if isinstance(e, OSError) else "it is not UTF-8 text") from None

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -9,11 +10,22 @@ from typing import Any
 import pytest
 
 from clawperator.contract import Plan, ResultEnvelope, StepResult, new_execution, validate
+from clawperator.device import snapshot_views
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.references import references_folder
+from clawperator.device.references import References, references_folder
 from clawperator.device.run import run_plan
+from clawperator.device.snapshot_views import numbered_outline, outline_changes, with_views
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, parse_hierarchy, write_hierarchy
+from clawperator.ui import (
+    EarlierLine,
+    Hierarchy,
+    earlier_lines,
+    outline_of,
+    parse_hierarchy,
+    render_outline,
+    screen_frame,
+    write_hierarchy,
+)
 from tests.support.built_in_screens import BuiltInTap, built_in_screens
 from tests.support.paths import REPOSITORY
 from tests.ui.test_refs import page, row, rows, text
@@ -165,6 +177,8 @@ def test_a_hierarchy_that_is_not_well_formed_fails_its_step() -> None:
 
     assert not step.success
     assert step.data["error"] == "HIERARCHY_INVALID"
+    assert step.data["text"] == "<hierarchy"
+    assert step.data["message"]
 
 
 def test_without_a_place_for_references_there_are_none_and_a_notice(tmp_path: Path) -> None:
@@ -235,3 +249,122 @@ def test_references_that_another_process_has_lost_are_numbered_anew() -> None:
     path.unlink()
     assert snapshot(screen, view="outline") == first
     assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("success", "data"), [(False, {"text": A_PAGE}), (False, {"error": "X"}), (True, {"path": "x.xml"})]
+)
+def test_a_step_that_has_no_snapshot_stays_as_it_is(data: dict[str, str], *, success: bool) -> None:
+    action = {"id": "a1", "type": "snapshot_ui", "params": {"view": "outline"}}
+    plan = validate(new_execution([action], command_id="c", source="test", timeout_ms=5_000))
+    step = StepResult("a1", "snapshot_ui", success, data)
+    assert with_views(plan, [step], References("claw-1")) == [step]
+
+
+def test_a_step_that_the_plan_does_not_have_stays_as_it_is() -> None:
+    plan = validate(new_execution([{"type": "snapshot_ui"}], command_id="c", source="test", timeout_ms=5_000))
+    step = StepResult("other", "snapshot_ui", True, {"text": A_PAGE})
+    assert with_views(plan, [step], References("claw-1")) == [step]
+
+
+def test_a_limit_holds_for_objects_and_for_changes() -> None:
+    many = xml(page(*rows(*map(str, range(20)))))
+    objects = json.loads(snapshot(many, view="json", maxTokens=100)["text"])
+    assert 0 < len(objects["elements"]) < 20
+
+    before = snapshot(xml(page(*rows(*map(str, range(12))))), view="outline")["snapshot_id"]
+    whole = snapshot(many, since=before)
+    cut = snapshot(many, since=before, maxTokens=25)
+    assert (whole["actual_format"], cut["actual_format"]) == ("outline_changes", "outline_changes")
+    assert len(cut["text"]) <= 100 < len(whole["text"])
+
+
+@pytest.mark.parametrize("longer", [0, 1])
+def test_changes_that_are_longer_than_the_outline_are_not_shown(longer: int) -> None:
+    """The removed line makes up for the lines that stay."""
+    made = outline_of(parse_hierarchy(A_PAGE), screen_frame(parse_hierarchy(A_PAGE)))
+    for number, element in enumerate(made.elements, 1):
+        element.ref = f"e{number}"
+    label = "x" * (len(render_outline(made)) - len('-e9 ""') + longer)
+    earlier = [*earlier_lines(made), EarlierLine("e9", 0, "text", label)]
+    changes = outline_changes(made, earlier, "s1")
+    assert changes == (None if longer else [f'-e9 "{label}"'])
+    assert made.notices == []
+
+
+class Parsed:
+    """Counts the screens that were parsed, on a clock of its own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        self.now = 1_000.0
+        monkeypatch.setattr(snapshot_views, "parse_hierarchy", self.parse)
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+    def parse(self, text: str) -> Hierarchy:
+        self.count += 1
+        return parse_hierarchy(text)
+
+    def needed(self, screen: str = A_PAGE, serial: str = "claw-1", **data: str) -> bool:
+        """Whether this look at a device parses its screen."""
+        before = self.count
+        made = numbered_outline({"text": screen, "snapshot_id": "s1", **data}, References(serial))
+        assert all(element.ref for element in made.elements)
+        return self.count > before
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> Parsed:
+    snapshot_views._shown.clear()
+    return Parsed(monkeypatch)
+
+
+def test_an_equal_screen_is_not_parsed_again_for_a_minute(parsed: Parsed) -> None:
+    assert parsed.needed()
+    assert not parsed.needed()
+    parsed.now += 59.5
+    assert not parsed.needed()
+    parsed.now += 0.5
+    assert parsed.needed()
+
+
+def test_another_screen_overlay_or_device_is_parsed(parsed: Parsed) -> None:
+    assert parsed.needed()
+    assert parsed.needed(overlay_package="com.bubble")
+    assert not parsed.needed(overlay_package="com.bubble")
+    assert parsed.needed()
+    assert parsed.needed(xml(page(*rows("A", "B"))))
+    assert parsed.needed()
+    assert parsed.needed(serial="claw-2")
+    assert not parsed.needed()
+
+
+def test_references_that_another_process_changed_are_read_again(parsed: Parsed) -> None:
+    assert parsed.needed()
+    References("claw-1").assign(outline_of(page(*rows("X"), title="Other"), screen_frame(page())), "s2")
+    assert parsed.needed()
+
+
+def test_the_last_screens_of_up_to_32_devices_are_kept(parsed: Parsed) -> None:
+    assert all(parsed.needed(serial=f"claw-{number}") for number in range(32))
+    assert not parsed.needed(serial="claw-0")
+    assert parsed.needed(serial="claw-32")
+    assert parsed.needed(serial="claw-0")
+    assert not parsed.needed(serial="claw-32")
+
+
+def test_a_screen_without_references_is_parsed_again(parsed: Parsed, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "references").write_text("a file")
+    for _ in range(2):
+        made = numbered_outline({"text": A_PAGE, "snapshot_id": "s1"}, References("claw-1"))
+        assert [notice.partition(":")[0] for notice in made.notices] == ["no references"]
+    assert parsed.count == 2
+
+
+def test_notices_of_one_view_are_not_in_the_next(parsed: Parsed) -> None:
+    for _ in range(3):
+        made = numbered_outline({"text": A_PAGE, "snapshot_id": "s1"}, References("claw-1"))
+        assert made.notices == []
+        made.notices.append("only here")
+    assert parsed.count == 1

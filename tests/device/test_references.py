@@ -642,3 +642,24 @@ def test_many_equal_elements_are_not_numbered_again(clock: Clock) -> None:
     numbered(clock, page(*rows(*["Same"] * (MAX_ALIKE + 1))))
     with pytest.raises(ClawError, match="unknown or too old"):
         References(PHONE, clock).lookup("e3")
+
+
+def test_a_screen_of_one_element_is_numbered(clock: Clock) -> None:
+    only = hierarchy(text("Alone", bounds="[0,0][1000,2000]"))
+    assert refs(numbered(clock, only)) == {"Alone": "e1"}
+    assert References(PHONE, clock).lookup("e1@s1").label == "Alone"
+
+
+def test_after_exactly_an_hour_numbers_go_on(clock: Clock) -> None:
+    numbered(clock, page(*rows("A", "B"), title="One"))
+    clock.seconds += 3_600
+    assert refs(numbered(clock, page(*rows("C"), title="Two")))["Two"] == "e5"
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbered(clock, page(*rows("A")))
+    before = only_file().read_bytes()
+    monkeypatch.setattr(references, "AtomicFile", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "full")))
+    with pytest.raises(ClawError, match="cannot keep references in "):
+        numbered(clock, page(*rows("B")))
+    assert only_file().read_bytes() == before

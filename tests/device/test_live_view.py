@@ -1,12 +1,18 @@
 """Looking at a device and using it as a user does: a simulated phone, and the same phone behind an adb server."""
 
+import base64
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from clawperator.contract import KEY_CODES, StepResult
+from clawperator.contract import KEY_CODES, Plan, ResultEnvelope, StepResult
+from clawperator.contract.wire import snapshot_id
+from clawperator.device import live_view
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.lease import lease
 from clawperator.device.live_input import as_live, is_live_view, live_lease, user_input
@@ -71,12 +77,6 @@ def test_no_capture_suspends_the_service_that_records(phone: PhoneServer) -> Non
     assert plain.look(first.picture_id).data
 
 
-def test_a_capture_leaves_the_device_to_others_for_twice_its_time(phone: PhoneServer) -> None:
-    captured = source(phone, "adb")
-    captured.look("")
-    assert captured.seconds >= 0.5
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_user_touches_types_and_presses(phone: PhoneServer, kind: str) -> None:
     user, live = user_input(device(phone, kind)), phone.phone
@@ -126,3 +126,169 @@ def test_a_user_waits_for_a_look_and_not_for_another_command(phone: PhoneServer)
         assert not touched.wait(0.7)  # longer than a touch waits for others
     thread.join(HANG_SECONDS)
     assert touched.is_set()
+
+
+# With doubles of the device
+
+PHONE = {"id": "p2", "xml": "<hierarchy/>", "package": "com.example", "overlay": "com.bubble"}
+PHONE_STATE: dict[str, Any] = {"width": 300, "height": 600, "awake": False, "recording": "demo"}
+
+
+class PhoneDouble:
+    """Answers control requests, and keeps them."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, str, dict[str, Any]]] = []
+
+    def control_phone(self, serial: str, request: str, **arguments: Any) -> dict[str, Any]:
+        self.asked.append((serial, request, arguments))
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "look"),
+    [
+        (
+            {**PHONE, **PHONE_STATE},
+            LiveLook(
+                picture_id="p2",
+                data={
+                    "text": "<hierarchy/>",
+                    "snapshot_id": snapshot_id("<hierarchy/>"),
+                    "foreground_package": "com.example",
+                    "overlay_package": "com.bubble",
+                },
+                width=300,
+                height=600,
+                is_awake=False,
+                recording="demo",
+            ),
+        ),
+        (
+            {**PHONE, **PHONE_STATE, "package": None, "overlay": "", "awake": True, "recording": None},
+            LiveLook(
+                picture_id="p2",
+                data={"text": "<hierarchy/>", "snapshot_id": snapshot_id("<hierarchy/>")},
+                width=300,
+                height=600,
+                is_awake=True,
+                recording=None,
+            ),
+        ),
+        (
+            {"id": "p1", "recording": "demo"},
+            LiveLook(picture_id="p1", data={}, width=0, height=0, is_awake=True, recording="demo"),
+        ),
+    ],
+)
+def test_a_look_at_a_simulated_phone_is_what_it_answers(
+    monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any], look: LiveLook
+) -> None:
+    double = PhoneDouble(answer)
+    monkeypatch.setattr(live_view, "control_phone", double.control_phone)
+    simulated: LiveSource = SimulatedSource("claw-9")
+    assert simulated.look("p1") == look
+    assert double.asked == [("claw-9", "look", {"since": "p1"})]
+    assert (simulated.is_simulated, simulated.seconds) == (True, 0.2)
+
+
+def test_the_picture_of_a_simulated_phone_is_what_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    double = PhoneDouble({"png": base64.b64encode(b"a picture").decode()})
+    monkeypatch.setattr(live_view, "control_phone", double.control_phone)
+    assert SimulatedSource("claw-9").picture() == b"a picture"
+    assert double.asked == [("claw-9", "screenshot", {})]
+
+
+class CapturedDouble:
+    """A device whose looks take some seconds, on a clock of its own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 50.0
+        self.takes = 0.0
+        self.rotation = "0"
+        self.backend = "operator"
+        self.pictures = 0
+        self.asked: dict[str, Any] = {}
+        self.plan: Plan | None = None
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(live_view, "run_plan", self.run_plan)
+        monkeypatch.setattr(live_view, "capture_png", self.capture_png)
+
+    def run_plan(self, plan: Plan, _: Device, **options: Any) -> Any:
+        self.plan, self.asked = plan, options
+        self.now += self.takes
+        data = {"text": f'<hierarchy rotation="{self.rotation}"/>', "snapshot_id": "s1"}
+        step = StepResult("a1", "snapshot_ui", True, data)
+        return SimpleNamespace(envelope=ResultEnvelope("c", "t", "success", [step], None), backend=self.backend)
+
+    def capture_png(self, _: Device, *, seconds: float) -> bytes:
+        assert seconds == 15
+        self.pictures += 1
+        return b"?" * 16 + (100).to_bytes(4) + (200 + self.pictures).to_bytes(4) + b"!" * 8
+
+
+def never() -> bool:
+    return False
+
+
+@pytest.fixture
+def double(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CapturedDouble:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "home"))
+    return CapturedDouble(monkeypatch)
+
+
+def captured_source() -> CapturedSource:
+    plugged = Device("claw-9", Endpoint(HOST, 1))
+    return CapturedSource(plugged, package="com.operator", backend="operator", stop=never)
+
+
+def test_a_capture_yields_to_others_and_takes_twenty_seconds_at_most(double: CapturedDouble) -> None:
+    captured: LiveSource = captured_source()
+    look = captured.look("")
+    assert look == LiveLook(
+        picture_id="1", data={"text": '<hierarchy rotation="0"/>', "snapshot_id": "s1"}, width=100, height=201
+    )
+    assert not captured.is_simulated
+    assert double.asked == {
+        "package": "com.operator",
+        "backend": "operator",
+        "timeout_ms": 20_000,
+        "lease_seconds": 0.05,
+        "stop": never,
+    }
+    assert double.plan is not None
+    assert double.plan.execution.commandId.startswith("live-")
+    assert captured.look("1").picture_id == "2"
+
+
+@pytest.mark.parametrize(("takes", "pause"), [(0.0, 0.5), (0.25, 0.5), (0.5, 1.0), (4.0, 8.0)])
+def test_a_capture_leaves_the_device_to_others_for_twice_its_time(
+    double: CapturedDouble, takes: float, pause: float
+) -> None:
+    captured = captured_source()
+    assert captured.seconds == 0.5
+    double.takes = takes
+    captured.look("")
+    assert captured.seconds == pause
+
+
+def test_the_size_is_read_again_after_a_rotation(double: CapturedDouble) -> None:
+    captured = captured_source()
+    sizes = []
+    for rotation in ("0", "0", "1", "1", "0"):
+        double.rotation = rotation
+        look = captured.look("")
+        sizes.append((look.width, look.height))
+    assert sizes == [(100, 201), (100, 201), (100, 202), (100, 202), (100, 203)]
+
+
+@pytest.mark.parametrize(("backend", "looks"), [("operator", True), ("adb", False)])
+def test_a_capture_by_the_operator_does_not_disturb_a_recording(
+    double: CapturedDouble, backend: str, *, looks: bool
+) -> None:
+    double.backend = backend
+    captured = captured_source()
+    note_recordings("claw-9", [StepResult("a1", "start_recording", True, {"sessionId": "demo"})])
+    assert captured.look("").data
+    assert bool(captured.look("1").data) == looks

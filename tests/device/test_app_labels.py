@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
-from clawperator.device.app_labels import known_labels, resolve_app_label
+from clawperator.device.app_labels import is_app_label, known_labels, resolve_app_label
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext
@@ -60,7 +60,9 @@ def test_a_label_of_two_apps_is_refused_with_both_packages(device: Device) -> No
     with pytest.raises(ClawError) as caught:
         resolve_app_label(device, "Twin")
     assert caught.value.code == "APP_LABEL_AMBIGUOUS"
-    assert "com.example.one, com.example.two" in caught.value.message
+    assert caught.value.message == "2 apps are named 'Twin': com.example.one, com.example.two"
+    assert caught.value.hint == "Name the package: 'clawperator open com.example.one'."
+    assert caught.value.details == {"packages": ["com.example.one", "com.example.two"]}
 
 
 def test_a_label_that_android_does_not_print_comes_from_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,6 +82,83 @@ def test_a_label_that_android_does_not_print_comes_from_the_table(monkeypatch: p
     answer = ShellAnswer(0, printed.encode(), b"")
     monkeypatch.setattr("clawperator.device.app_labels.run_shell", lambda *_, **__: answer)
     assert known_labels(Device("d", Endpoint("127.0.0.1", 1))) == {"com.android.chrome": "Chrome"}
+
+
+ACTIVITIES = """6 activities found:
+  Activity #0:
+    ActivityInfo:
+      packageName=com.android.chrome
+  Activity #1:
+    ActivityInfo:
+      name=com.nameless.Main
+  Activity #2:
+    ActivityInfo:
+      packageName=com.example.shop
+      labelRes=0x0 nonLocalizedLabel=My Shop icon=0x7f0f0003 banner=0x0
+  Activity #3:
+    ActivityInfo:
+      packageName=com.example.chat
+      labelRes=0x0 nonLocalizedLabel=Chat icon=0x0
+  Activity #4:
+    ActivityInfo:
+      packageName=com.unknown
+  Activity #5:
+    ActivityInfo:
+      packageName=com.android.settings
+      labelRes=0x7f1300aa nonLocalizedLabel=null icon=0x7f0f0003 banner=0x0
+"""
+
+
+class Answer:
+    """Answers every command with a text, and keeps the commands."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+        self.text = text
+        self.asked: list[tuple[str, float]] = []
+        monkeypatch.setattr("clawperator.device.app_labels.run_shell", self.run_shell)
+
+    def run_shell(self, _: Device, script: str, *, seconds: float) -> ShellAnswer:
+        self.asked.append((script, seconds))
+        return ShellAnswer(0, self.text.encode(), b"")
+
+
+PIXEL = Device("pixel", Endpoint("127.0.0.1", 1))
+
+
+def test_labels_are_those_that_are_printed_or_well_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = Answer(monkeypatch, ACTIVITIES)
+    assert known_labels(PIXEL) == {
+        "com.android.chrome": "Chrome",
+        "com.example.shop": "My Shop",
+        "com.example.chat": "Chat",
+        "com.android.settings": "Settings",
+    }
+    known_labels(PIXEL, 10)
+    query = "-a android.intent.action.MAIN -c android.intent.category.LAUNCHER"
+    assert answer.asked == [
+        (f"cmd package query-activities --user current {query}", 15),
+        (f"cmd package query-activities --user 10 {query}", 15),
+    ]
+
+
+def test_the_three_nearest_names_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    Answer(monkeypatch, ACTIVITIES)
+    with pytest.raises(ClawError) as caught:
+        resolve_app_label(PIXEL, "chrom")
+    assert caught.value.message == "no known app is named 'chrom'; the nearest names are Chrome, Chat, My Shop"
+    assert (caught.value.operation, caught.value.target) == ("open", "chrom")
+
+
+def test_without_known_labels_no_name_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    Answer(monkeypatch, "No activities found\n")
+    with pytest.raises(ClawError) as caught:
+        resolve_app_label(PIXEL, "Chrome")
+    assert caught.value.message == "no known app is named 'Chrome'"
+
+
+@pytest.mark.parametrize(("text", "is_label"), [("Settings", True), ("com.android.settings", False), ("", True)])
+def test_a_package_has_a_dot(text: str, *, is_label: bool) -> None:
+    assert is_app_label(text) is is_label
 
 
 @pytest.fixture

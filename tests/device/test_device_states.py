@@ -76,7 +76,16 @@ def usb(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(
     ("serial", "vendor"),
-    [("R58M1234", "04e8"), ("usb:1-3", "18d1"), ("usb:1-2", "04e8"), ("other", None), ("odd", None), ("", None)],
+    [
+        ("R58M1234", "04e8"),
+        ("usb:1-3", "18d1"),
+        ("usb:1-2", "04e8"),
+        ("other", None),
+        ("odd", None),
+        ("", None),
+        ("1-3", None),
+        ("usb:1-0:1.0", None),
+    ],
 )
 def test_the_vendor_of_a_device_is_read_from_linux(usb: str, serial: str, vendor: str | None) -> None:
     assert vendor_id(serial, usb) == vendor
@@ -121,6 +130,16 @@ def test_the_answer_of_a_server_means_the_same_as_the_state(reason: str, code: s
     assert (error.details or {}).get("state") == state
     if state is not None:
         assert error.hint == not_ready("pixel", state).hint
+
+
+def test_a_device_that_is_gone_is_reported_with_the_reason_of_the_server() -> None:
+    error = unreachable("pixel", "Device 'pixel' not found")
+    assert error.message == "device pixel is not connected: Device 'pixel' not found"
+    assert error.hint == "Run 'clawperator devices' to list devices."
+    assert error.target == "pixel"
+    several = unreachable("pixel", "More than one device/emulator")
+    assert several.message == "several devices have the serial pixel"
+    assert "--device usb:1-2" in several.hint
 
 
 def test_a_device_that_is_lost_between_two_requests_is_reported_by_its_state() -> None:

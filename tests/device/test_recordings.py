@@ -1,9 +1,14 @@
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import UNSET
 
+from clawperator._deadline import Deadline
+from clawperator.device import recordings
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.recordings import PulledRecording, check_session_id, pull_recording
 from clawperator.errors import ClawError
@@ -169,3 +174,85 @@ def test_what_is_no_session_id_is_not_found(session_id: str) -> None:
     with pytest.raises(ClawError) as error:
         check_session_id(session_id)
     assert error.value.code == "RECORDING_SESSION_NOT_FOUND"
+
+
+@pytest.mark.parametrize(("size", "code"), [(1_024, None), (1_025, "RECORDING_PULL_FAILED")])
+def test_a_pointer_has_up_to_a_kilobyte(
+    phone: SimulatedPhone, device: Device, size: int, code: str | None
+) -> None:
+    phone.shell_script(f"printf '%-{size}s' first > {FOLDER}/latest")
+    if code is None:
+        assert pull_recording(device, PACKAGE, None, "out").sessionId == "first"
+        return
+    error = refused(device, None)
+    assert error.code == code
+    assert error.details == {"deviceId": "claw-1"}
+    assert error.message.startswith(f"Failed to pull recording from device: {FOLDER}/latest: ")
+    assert error.hint == "Run 'clawperator devices' to check the connection, then pull again."
+
+
+def test_a_missing_recording_may_be_active(device: Device) -> None:
+    error = refused(device, "gone")
+    assert error.details == {"deviceId": "claw-1", "sessionId": "gone"}
+    assert error.hint.startswith(
+        "If it is still active, run 'clawperator recording stop --session-id gone'. Omit --session-id"
+    )
+    assert (error.operation, error.target) == ("pull", "claw-1")
+
+
+def test_a_file_that_cannot_be_written_can_be_pulled_to_another_folder(device: Device) -> None:
+    Path("out/first.ndjson").mkdir(parents=True)
+    error = refused(device, "first")
+    assert error.message.startswith("Failed to pull recording from device: cannot write out/first.ndjson: ")
+    assert error.hint == "Choose a writable folder with --out."
+    assert (error.operation, error.target, error.retryable) == ("write", "out/first.ndjson", True)
+
+
+def test_a_long_id_is_shown_up_to_129_characters() -> None:
+    with pytest.raises(ClawError) as error:
+        check_session_id("x" * 200)
+    assert error.value.message == f"Invalid session id: {'x' * 129!r}"
+
+
+class Pull:
+    """A pull that takes some seconds, and a check of the recording that keeps the time that it has."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, takes: float, warnings: list[str]) -> None:
+        self.now = 10.0
+        self.takes = takes
+        self.warnings = warnings
+        self.seconds: float | None = None
+        self.left: float | None = None
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(recordings, "pull_file", self.pull_file)
+        monkeypatch.setattr(recordings, "recording_warnings", self.recording_warnings)
+
+    def pull_file(self, *_: Any, seconds: float) -> None:
+        self.seconds = seconds
+        self.now += self.takes
+
+    def recording_warnings(self, path: str, deadline: Deadline) -> list[str]:
+        assert path == "out/first.ndjson"
+        self.left = deadline.remaining
+        return self.warnings
+
+
+@pytest.mark.parametrize(
+    ("takes", "left"), [(0.0, 300.0), (100.0, 200.0), (297.0, 3.0), (299.0, 2.0), (300.0, 2.0)]
+)
+def test_a_pull_takes_five_minutes_and_leaves_two_seconds_for_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, takes: float, left: float
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pull = Pull(monkeypatch, takes, [])
+    pulled = pull_recording(Device("pixel", Endpoint("127.0.0.1", 1)), PACKAGE, "first", "out")
+    assert (pull.seconds, pull.left) == (300, left)
+    assert pulled.warnings is UNSET
+
+
+def test_warnings_about_a_recording_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pull = Pull(monkeypatch, 0, ["3 events are missing"])
+    pulled = pull_recording(Device("pixel", Endpoint("127.0.0.1", 1)), PACKAGE, "first", "out", seconds=7)
+    assert pulled == PulledRecording(True, "out/first.ndjson", "first", ["3 events are missing"])
+    assert (pull.seconds, pull.left) == (7, 7)

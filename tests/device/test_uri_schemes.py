@@ -129,7 +129,20 @@ def test_a_wildcard_allows_no_scheme_that_must_be_named(scheme: str) -> None:
 def test_an_invalid_scheme_is_refused(given: str) -> None:
     with pytest.raises(ClawError) as info:
         read_schemes([given])
-    assert info.value.code == "USAGE"
+    assert (info.value.code, info.value.target) == ("USAGE", given)
+
+
+def test_names_of_schemes_are_in_lower_case_and_a_star_stays() -> None:
+    assert read_schemes(["MyApp://", "*", "tel:"]) == {"myapp", "*", "tel"}
+    assert read_schemes([]) == frozenset()
+
+
+@pytest.mark.parametrize("uri", ["a.b/c", "//a.b"])
+def test_an_address_without_a_scheme_is_refused_with_an_example(uri: str) -> None:
+    with pytest.raises(ClawError) as info:
+        run_plan(plan(uri), DEVICE, package="p", backend=ScriptedBackend(), allow_schemes=["*"])
+    assert info.value.message == f"{uri!r} has no URI scheme"
+    assert info.value.hint == "Write the URI with its scheme: https://example.com."
 
 
 def test_an_invalid_configuration_is_reported_only_when_it_is_needed(config: Path) -> None:

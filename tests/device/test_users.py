@@ -12,7 +12,8 @@ from msgspec import Struct
 from clawperator.contract import ResultEnvelope, needs_host, new_execution, validate
 from clawperator.contract.operator_plan import operator_action
 from clawperator.contract.wire import OPERATOR_PACKAGE
-from clawperator.device.adb.client import Device, run_shell
+from clawperator.device import users
+from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, run_shell
 from clawperator.device.packages import list_packages
 from clawperator.device.run import run_plan
 from clawperator.device.users import list_users, require_user, user_line, user_refusal, user_words
@@ -99,6 +100,14 @@ def test_every_other_argument_arrives_as_it_is(tmp_path_factory: pytest.TempPath
 def test_am_knows_the_current_user_by_that_name() -> None:
     assert user_words(None) == ("--user", "current")
     assert user_words(10) == ("--user", "10")
+    assert user_words("current") == ("--user", "current")
+
+
+def test_a_change_is_not_tried_for_every_user() -> None:
+    assert "||" not in user_line("pm", "clear", rest=["com.a"])
+    assert user_line("pm", "list", user=3) == "pm list --user 3"
+    assert user_line("pm", "list").endswith('; pm list --user "$U"')
+    assert user_line("pm", "list", or_plain=True).endswith('; pm list --user "$U" || pm list')
 
 
 def test_users_are_listed_with_their_names(doubled: Doubled) -> None:
@@ -125,6 +134,47 @@ def test_a_line_of_the_list(doubled: Doubled, line: str, expected: tuple[int, st
     )
 
 
+def test_a_hundred_lines_of_the_list_are_read(doubled: Doubled) -> None:
+    listed = "".join(f"\tUserInfo{{{number}:x:0}}\n" for number in range(200))
+    doubled.doubles.answer("pm", f"Users:\n{listed}", when="list users")
+    assert [user.id for user in list_users(doubled.device)] == list(range(99))
+
+
+@pytest.mark.parametrize(("name", "shown"), [("x" * 60, "x" * 60), ("x" * 61, "x" * 59 + "…")])
+def test_a_long_name_is_cut(doubled: Doubled, name: str, shown: str) -> None:
+    doubled.doubles.answer("pm", f"Users:\n\tUserInfo{{0:{name}:13}}\n", when="list users")
+    assert [user.name for user in list_users(doubled.device)] == [shown]
+
+
+def test_a_user_without_a_name_is_named_by_its_number(doubled: Doubled) -> None:
+    doubled.doubles.answer("pm", "Users:\n\tUserInfo{7::13}\n\tUserInfo{10:Work:30} running\n", when="list users")
+    with pytest.raises(ClawError) as caught:
+        require_user(doubled.device, 0)
+    assert caught.value.message.endswith(" has no user 0; it has 7, 10 (Work)")
+    assert caught.value.hint == "Pass one of its users, for example --user 7, or --user current."
+    assert (caught.value.operation, caught.value.target) == ("user", doubled.device.serial)
+
+
+def test_the_list_is_awaited_for_fifteen_seconds_or_as_long_as_the_caller_likes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[str, float]] = []
+
+    def answer(_: Device, script: str, *, seconds: float) -> ShellAnswer:
+        asked.append((script, seconds))
+        return ShellAnswer(0, SAMSUNG.encode(), b"")
+
+    monkeypatch.setattr(users, "run_shell", answer)
+    device = Device("pixel", Endpoint("127.0.0.1", 1))
+    list_users(device)
+    list_users(device, seconds=3)
+    require_user(device, 0)
+    require_user(device, 0, seconds=3)
+    require_user(device, None)
+    require_user(device, "current")
+    assert asked == [("pm list users", seconds) for seconds in (15, 3, 15, 3)]
+
+
 def test_a_user_that_does_not_exist_is_refused_with_the_users(doubled: Doubled) -> None:
     require_user(doubled.device, None)
     require_user(doubled.device, 150)
@@ -146,6 +196,7 @@ def test_a_refused_user_has_its_own_code(doubled: Doubled) -> None:
     refusal = user_refusal(doubled.device, REFUSED)
     assert refusal is not None
     assert (refusal.code, refusal.details) == ("DEVICE_USER_FORBIDDEN", {"user": 150})
+    assert refusal.message == f"device {doubled.device.serial} does not allow adb to access its user 150"
     assert user_refusal(doubled.device, "Success") is None
 
 

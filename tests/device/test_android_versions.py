@@ -69,9 +69,11 @@ def test_supported_versions_and_newer_ones_are_accepted(api: int) -> None:
 def test_a_device_that_does_not_report_its_version_is_refused_too() -> None:
     error = unsupported_version(None, "nexus")
     assert error.message == "device nexus runs Android before 7.0; Android 7.0 to 16 are supported"
+    assert error.details is not None
+    assert (error.details["api"], error.details["android"]) == (None, "Android before 7.0")
 
 
-@pytest.mark.parametrize(("text", "api"), [("23\n", 23), (" 36\r\n", 36), ("24\nnext", 24)])
+@pytest.mark.parametrize(("text", "api"), [("23\n", 23), (" 36\r\n", 36), ("24\nnext", 24), ("10000", 10_000)])
 def test_the_level_is_read_from_getprop(text: str, api: int) -> None:
     assert read_api(text) == api
 
@@ -81,7 +83,7 @@ def test_other_output_is_no_level(text: str) -> None:
     assert read_api(text) is None
 
 
-@pytest.mark.parametrize("text", ["123456", "-1", "\u0661", "2 3"])
+@pytest.mark.parametrize("text", ["123456", "100000", "-1", "\u0661", "2 3"])
 def test_other_numbers_are_no_level(text: str) -> None:
     assert read_api(text) is None
 

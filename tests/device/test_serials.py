@@ -82,7 +82,13 @@ def test_two_serials_have_two_file_names(one: str, other: str) -> None:
     assert (file_name(one) == file_name(other)) == (one == other)
 
 
-@pytest.mark.parametrize("name", ["notes", "-!", "ff", "-/w"])
+@pytest.mark.parametrize(("length", "name"), [(100, "78" * 100), (101, "-" + "eHh4" * 33 + "eHg")])
+def test_a_long_serial_has_a_shorter_name(length: int, name: str) -> None:
+    assert file_name("x" * length) == name
+    assert serial_of(name) == "x" * length
+
+
+@pytest.mark.parametrize("name", ["notes", "-!", "ff", "-/w", "-eHh4 ", "-eHh4!!!!"])
 def test_another_file_name_is_of_no_serial(name: str) -> None:
     with pytest.raises(ValueError):
         serial_of(name)

@@ -1,5 +1,7 @@
 """The settings of devices: their defaults, and values that are refused."""
 
+from pathlib import Path
+
 import pytest
 
 from clawperator.commands import BACKENDS
@@ -28,6 +30,19 @@ def test_a_given_operator_is_used_before_a_set_one(monkeypatch: pytest.MonkeyPat
     assert (named_operator(None), named_operator("com.given")) == ("com.set", "com.given")
 
 
+def test_settings_of_the_configuration_have_their_own_types(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    config = tmp_path / "clawperator.toml"
+    config.write_text('timeout_ms = 1000\nbackend = "adb"\noperator_package = "com.set"\n')
+    assert (default_backend(), default_timeout_ms(), named_operator(None)) == ("adb", 1_000, "com.set")
+    config.write_text("timeout_ms = 120000.5\n")
+    with pytest.raises(ClawError, match="timeout_ms") as error:
+        default_timeout_ms()
+    assert "must be a number of milliseconds from 1000 to 120000" in error.value.message
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -48,3 +63,5 @@ def test_an_invalid_package_that_was_given_is_a_usage_error() -> None:
     with pytest.raises(ClawError) as error:
         named_operator("a b")
     assert (error.value.code, error.value.target) == ("USAGE", "a b")
+    assert error.value.message == "'a b' is not a valid package name"
+    assert error.value.hint == "Pass --operator-package com.clawperator.operator."

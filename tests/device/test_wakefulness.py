@@ -39,12 +39,16 @@ def test_a_named_device_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_device_that_sleeps_or_dozes_is_asleep(
     power: str, monkeypatch: pytest.MonkeyPatch, *, asleep: bool
 ) -> None:
-    answer = ShellAnswer(0, f"POWER MANAGER\n  {power}\n".encode(), b"")
-    monkeypatch.setattr(wakefulness, "run_shell", lambda *_, **__: answer)
+    def answer(_: Device, script: str, *, seconds: float) -> ShellAnswer:
+        assert (script, seconds) == ("dumpsys power", 5)
+        return ShellAnswer(0, f"POWER MANAGER\n  {power}\n".encode(), b"")
+
+    monkeypatch.setattr(wakefulness, "run_shell", answer)
     if not asleep:
         require_awake(Device("mine", HERE))
         return
     with pytest.raises(ClawError, match="device mine is asleep") as error:
         require_awake(Device("mine", HERE))
     assert error.value.code == "DEVICE_NOT_INTERACTIVE"
-    assert (error.value.details or {})["wakefulness"] == power.partition("=")[2]
+    assert error.value.details == {"deviceId": "mine", "wakefulness": power.partition("=")[2]}
+    assert error.value.hint.startswith("Run 'adb -s mine shell input keyevent WAKEUP'")

@@ -263,7 +263,7 @@ def test_a_screen_that_may_show_a_secret_has_no_picture(
     monkeypatch.setenv("DECLARED", "declared1")
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "clawperator.toml").write_text('secrets = ["DECLARED"]\n')
-    double.steps = [seen(node(), node(**attributes))]
+    double.steps = [seen(node(), Node({"bounds": "[0,0][9,9]", **attributes}))]
     files, missing = captured(tmp_path)
     assert missing == ({} if reason is None else {"before.png": reason})
     text = files["before.xml"].decode()
@@ -291,7 +291,8 @@ def asked(*_: object) -> Any:
 @pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("rules", ["deny", "ask"])
 def test_the_policy_of_the_caller_holds_and_no_question_is_asked(tmp_path: Path, rules: str) -> None:
-    policy = Policy(**{rules: (read_rule("screenshot", "flag"),)})
+    rule = (read_rule("screenshot", "flag"),)
+    policy = Policy(deny=rule) if rules == "deny" else Policy(ask=rule)
     with enforcing(PolicyGate(policy, asked)):
         files, missing = captured(tmp_path)
         assert policy_in_force()

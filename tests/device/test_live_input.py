@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -80,11 +80,12 @@ def test_what_a_user_does_is_an_input_of_the_device(driver: list[Any]) -> None:
 @pytest.mark.usefixtures("driver")
 def test_what_the_device_does_not_accept_is_an_error() -> None:
     user = plugged()
-    for act, what in (
+    refused: list[tuple[Callable[[], None], str]] = [
         (lambda: user.touch((2_000, 20), None, 100, holds=False), "touch"),
         (lambda: user.touch((10, 20), (30, 40), 300, holds=True), "touch"),
         (lambda: user.press("back"), "key"),
-    ):
+    ]
+    for act, what in refused:
         with pytest.raises(ClawError) as error:
             act()
         assert (error.value.code, error.value.target) == ("GESTURE_FAILED", "pixel")

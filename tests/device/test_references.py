@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -598,7 +597,7 @@ class LockedClock:
         self.now = 0.0
         self.slept = 0
         self._sleeps = sleeps
-        self._descriptor = os.open(path, os.O_RDWR)
+        self._descriptor: int | None = os.open(path, os.O_RDWR)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         monkeypatch.setattr(time, "monotonic", lambda: self.now)
         monkeypatch.setattr(time, "sleep", self.sleep)
@@ -612,7 +611,7 @@ class LockedClock:
     def close(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
-        self._descriptor: Any = None
+        self._descriptor = None
 
 
 @pytest.mark.parametrize(("sleeps", "seconds"), [(1, 0.01), (50, 0.5), (None, 2.0)])

@@ -200,8 +200,8 @@ def test_a_picture_that_cannot_be_read_fails_its_step(tmp_path: Path, monkeypatc
 # Drawing
 
 
-def element(bounds: str, ref: str = "e1", **attributes: str) -> OutlineElement:
-    return OutlineElement(node(bounds=bounds, **attributes), 0, "text", [], [], ref=ref)
+def element(bounds: str, ref: str = "e1", scrollable: str = "false") -> OutlineElement:
+    return OutlineElement(node(bounds=bounds, scrollable=scrollable), 0, "text", [], [], ref=ref)
 
 
 def drawn(

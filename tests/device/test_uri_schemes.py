@@ -140,7 +140,7 @@ def test_names_of_schemes_are_in_lower_case_and_a_star_stays() -> None:
 @pytest.mark.parametrize("uri", ["a.b/c", "//a.b"])
 def test_an_address_without_a_scheme_is_refused_with_an_example(uri: str) -> None:
     with pytest.raises(ClawError) as info:
-        run_plan(plan(uri), DEVICE, package="p", backend=ScriptedBackend(), allow_schemes=["*"])
+        run_plan(plan(uri), DEVICE, package="p", backend=ScriptedBackend(), allow_schemes=("*",))
     assert info.value.message == f"{uri!r} has no URI scheme"
     assert info.value.hint == "Write the URI with its scheme: https://example.com."
 

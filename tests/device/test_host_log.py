@@ -56,7 +56,7 @@ def test_the_time_has_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None:
     for now, written in (
         (1_700_000_000.0, "20.000Z"),
         (1_700_000_000.0625, "20.062Z"),
-        (1_700_000_000.5, "20.500Z"),
+        (1_700_000_000 + 1023 / 1024, "20.999Z"),
     ):
         monkeypatch.setattr(time, "time", lambda now=now: now)
         log_event("x")
@@ -227,6 +227,10 @@ def test_no_file_stays_open(folder: Path) -> None:
     reader = HostLogReader()
     reader.read()
     assert open_files() == 1
+    os.replace(log_file(), folder / "aside")
+    log_event("y")
+    assert b"y" in reader.read()
+    assert open_files() == 1
     reader.close()
     reader.close()
     assert open_files() == 0
@@ -329,8 +333,11 @@ def test_a_reader_keeps_its_place_while_the_file_is_deleted() -> None:
     log_event("one")
     reader = HostLogReader()
     assert b"one" in reader.read()
-    os.unlink(log_file())
-    assert reader.read() == b""
+    with open(log_file(), "ab", buffering=0) as writer:
+        os.unlink(log_file())
+        assert reader.read() == b""
+        writer.write(b"late")
+        assert reader.read() == b"late"
     log_event("two")
     assert b"two" in reader.read()
     reader.close()

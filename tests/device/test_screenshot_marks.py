@@ -11,7 +11,7 @@ from clawperator.contract import Plan, ResultEnvelope, StepResult, new_execution
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.references import References
 from clawperator.device.run import run_plan
-from clawperator.device.screenshot_marks import draw_marks
+from clawperator.device.screenshot_marks import draw_marks, plan_with_captures
 from clawperator.errors import ClawError
 from clawperator.ui import HIDDEN, Bounds, OutlineElement
 from tests.device.test_snapshot_views import xml
@@ -182,6 +182,7 @@ def test_a_plan_without_marks_runs_as_it_is(tmp_path: Path) -> None:
     plan = validate(new_execution([shot], command_id="c", source="test", timeout_ms=5_000))
     run_plan(plan, DEVICE, package="p", backend=backend)
     assert backend.types == ["take_screenshot"]
+    assert plan_with_captures(plan) is plan
 
 
 def test_a_picture_that_cannot_be_read_fails_its_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,8 +251,9 @@ def label_size(text: str, size: int) -> tuple[int, int]:
         ("[100,200][300,400]", Bounds(50, 100, 550, 1_100), (50, 100, 250, 300)),
         ("[-100,-100][300,400]", Bounds(0, 0, 500, 1_000), (0, 0, 300, 400)),
         ("[100,200][900,4000]", Bounds(0, 0, 500, 1_000), (100, 200, 500, 1_000)),
-        # The frame is taller than the picture, or has no width.
+        # The frame is taller than the picture, tiny, or has no width.
         ("[100,200][300,4000]", Bounds(0, 0, 500, 4_000), (100, 200, 300, 1_000)),
+        ("[0,0][1,2]", Bounds(0, 0, 1, 2), (0, 0, 500, 1_000)),
         ("[0,0][0,0]", Bounds(0, 0, 500, 1_000), None),
         ("[10,10][11,30]", Bounds(0, 0, 500, 1_000), None),
         ("[10,10][30,11]", Bounds(0, 0, 500, 1_000), None),

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def test_an_error_does_not_quote_a_secret_from_the_devices_log(reader: SecretRea
     assert hidden.message == "no result after ••••"
     assert hidden.details is not None
     assert hidden.details["elapsedMs"] == 12
+    assert hidden.extra["stepResults"] == [StepResult("a1", "read_text", True, {"text": "is ••••"})]
     assert (hidden.code, hidden.operation, hidden.target) == (error.code, "execute", "claw-1")
     assert (hidden.retryable, hidden.after_effect) == (error.retryable, True)
 
@@ -214,6 +216,21 @@ def test_the_policy_of_a_parent_process_holds(
     with pytest.raises(ClawError, match="agents may not read"):
         SecretReader("claw-1").read(secret_file(tmp_path, b"hunter2"))
     assert not config.exists()
+
+
+@pytest.mark.parametrize("variable", [None, "{}"])
+def test_the_policy_is_loaded_only_where_one_may_be_in_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str | None
+) -> None:
+    monkeypatch.delitem(sys.modules, "clawperator.policy.enforcement")
+    source = secret_file(tmp_path, b"hunter2")
+    if variable is None:
+        assert SecretReader("claw-1").read(source) == "hunter2"
+        assert "clawperator.policy.enforcement" not in sys.modules
+        return
+    monkeypatch.setenv("CLAWPERATOR_POLICY", variable)
+    with pytest.raises(ClawError, match="agents may not read"):
+        SecretReader("claw-1").read(source)
 
 
 def test_a_file_is_declared_in_the_home_folder_and_through_a_link(

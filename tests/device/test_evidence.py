@@ -118,6 +118,16 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
         EvidenceBundle(str(tmp_path / "file"), "one")
 
 
+@pytest.mark.parametrize("name", ["envelope.json", "manifest.json"])
+def test_no_file_is_written_through_a_link(tmp_path: Path, name: str) -> None:
+    bundle = EvidenceBundle(str(tmp_path / "ev"), "one")
+    (tmp_path / "other").write_text("mine")
+    Path(bundle.path, name).symlink_to(tmp_path / "other")
+    with pytest.raises(OSError, match="symbolic link"):
+        bundle.finish(b"{}", RUN)
+    assert (tmp_path / "other").read_text() == "mine"
+
+
 def test_without_a_manifest_a_bundle_is_incomplete(tmp_path: Path) -> None:
     bundle = EvidenceBundle(str(tmp_path), "one")
     bundle.add("before.xml", "tree", b"x")

@@ -176,6 +176,22 @@ def test_long_ids_that_begin_alike_are_different_pictures(tmp_path: Path) -> Non
     assert [step.data["marks"] for step in steps] == ["3", "3", "3"]
 
 
+@pytest.mark.parametrize(("shots", "pauses"), [(25, 0), (1, 48), (25, 1), (26, 0)])
+def test_a_screenshot_with_marks_counts_as_two_actions(tmp_path: Path, shots: int, pauses: int) -> None:
+    pause = {"type": "sleep", "params": {"durationMs": 0}}
+    actions = [screenshot(f"s{number}", tmp_path / "x.png") for number in range(shots)]
+    document = new_execution([*actions, *[pause] * pauses], command_id="c", source="test", timeout_ms=5_000)
+    count = 2 * shots + pauses
+    if count <= 50:
+        assert len(plan_with_captures(validate(document)).execution.actions) == count
+        return
+    with pytest.raises(ClawError) as error:
+        plan_with_captures(validate(document))
+    assert error.value.code == "EXECUTION_VALIDATION_FAILED"
+    assert error.value.message.endswith(f"counts as two actions: {count} are more than 50")
+    assert error.value.hint == "Split the actions over several executions."
+
+
 def test_a_plan_without_marks_runs_as_it_is(tmp_path: Path) -> None:
     backend = PictureBackend(xml(page(*rows("A"))))
     shot = screenshot("shot", tmp_path / "screen.png", marks=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from clawperator.contract import Action, Plan, StepResult, validate
+from clawperator.contract.limits import MAX_EXECUTION_ACTIONS
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.device.references import References
 from clawperator.device.snapshot_views import numbered_outline
@@ -27,7 +28,10 @@ _Box = tuple[int, int, int, int]
 
 
 def plan_with_captures(plan: Plan) -> Plan:
-    """The plan with a snapshot before each screenshot with marks. ``HOST_DEPENDENCY_MISSING`` without Pillow."""
+    """The plan with a snapshot before each screenshot with marks.
+
+    ``HOST_DEPENDENCY_MISSING`` without Pillow, ``EXECUTION_VALIDATION_FAILED`` when it has too many actions then.
+    """
     captures = {action.id: capture_id for capture_id, action in _captures(plan).items()}
     if not captures:
         return plan
@@ -37,6 +41,14 @@ def plan_with_captures(plan: Plan) -> Plan:
         if action["id"] in captures:
             actions.append({"id": captures[action["id"]], "type": "snapshot_ui"})
         actions.append(action)
+    if len(actions) > MAX_EXECUTION_ACTIONS:
+        raise ClawError(
+            "EXECUTION_VALIDATION_FAILED",
+            f"a screenshot with marks counts as two actions: {len(actions)} are more than {MAX_EXECUTION_ACTIONS}",
+            hint="Split the actions over several executions.",
+            operation="validate",
+            target="actions",
+        )
     return validate({**plan.document, "actions": actions})
 
 

@@ -109,6 +109,14 @@ def test_a_scheme_is_allowed_by_its_name(given: str) -> None:
     assert not opens("myapp://x#Intent;end", given)
 
 
+def test_an_intent_in_any_address_needs_the_scheme_intent() -> None:
+    uri = "https://a.b/#Intent;scheme=tel;end"
+    assert opens(uri, "intent")
+    assert not opens(uri, "tel", "*")
+    with pytest.raises(ClawError, match="URI scheme 'intent' is not allowed"):
+        run_plan(plan(uri), DEVICE, package="p", backend=ScriptedBackend())
+
+
 def test_schemes_are_allowed_by_the_variable_and_by_the_configuration(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

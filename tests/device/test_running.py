@@ -20,6 +20,7 @@ from clawperator.device.serials import file_name
 from clawperator.errors import ClawError
 
 OTHER_PID = 1
+OWN_PID = 0  # in place of the process of the test
 
 
 class Clock:
@@ -192,7 +193,7 @@ def test_the_record_of_a_lease_that_is_held_is_left(clock: Clock) -> None:
         ({}, True),
         ({"started": 950.0}, True),
         ({"started": 949.0}, False),
-        ({"pid": os.getpid()}, False),
+        ({"pid": OWN_PID}, False),
         ({"seconds_left": 0.0}, False),
         ({"seconds_left": 0.5}, True),
     ],
@@ -201,7 +202,8 @@ def test_a_process_that_ended_may_have_left_a_command(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], *, is_ours: bool
 ) -> None:
     monkeypatch.setattr(discovery, "resolve_device", lambda _: (_ for _ in ()).throw(ClawError("NO_DEVICES", "")))
-    record(holder(clock, **{"pid": OTHER_PID, **changes}))
+    found = {"pid": OTHER_PID, **changes}
+    record(holder(clock, **{**found, "pid": found["pid"] or os.getpid()}))
     assert still_running(0) == (RUNNING if is_ours else ())
     assert [one.is_held for one in SENT.values()] == ([False] if is_ours else [])
 

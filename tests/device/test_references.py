@@ -662,3 +662,17 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(clock: Clock, monkeypatch:
     with pytest.raises(ClawError, match="cannot keep references in "):
         numbered(clock, page(*rows("B")))
     assert only_file().read_bytes() == before
+
+
+def test_a_file_has_up_to_2000_elements(clock: Clock) -> None:
+    numbered(clock, page(*rows("A")))
+    saved = json.loads(only_file().read_bytes())
+    pattern = saved["elements"][0]
+    saved["elements"] = [[number, *pattern[1:2], f"key {number}", *pattern[3:]] for number in range(1, 2_001)]
+    saved["next"] = 2_001
+    only_file().write_text(json.dumps(saved))
+    clock.seconds += 1
+    numbered(clock, page(*rows("B"), title="Other"))
+
+    kept = [one[0] for one in json.loads(only_file().read_bytes())["elements"]]
+    assert kept == [2_003, 2_002, 2_001, *range(2_000, 3, -1)]

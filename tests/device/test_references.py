@@ -18,7 +18,7 @@ from hypothesis.stateful import invariant
 from clawperator.device import references
 from clawperator.device.references import MAX_AGE_SECONDS, References, references_folder
 from clawperator.errors import ClawError
-from clawperator.ui import MAX_ALIKE, Hierarchy, Outline, locate, outline_of, parse_hierarchy, screen_frame
+from clawperator.ui import Hierarchy, Outline, locate, outline_of, parse_hierarchy, screen_frame
 from tests.support.built_in_screens import built_in_screens
 from tests.ui.test_refs import FRAME, KnownRow, MovingRows, button, page, row, rows, text
 from tests.ui.trees import hierarchy, node
@@ -635,12 +635,46 @@ def test_the_lock_file_is_private_and_is_free_afterwards(clock: Clock) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_many_equal_elements_are_not_numbered_again(clock: Clock) -> None:
-    """A screen with too many of them does not tell which one is which."""
-    numbered(clock, page(*rows("Same")))
-    numbered(clock, page(*rows(*["Same"] * (MAX_ALIKE + 1))))
-    with pytest.raises(ClawError, match="unknown or too old"):
-        References(PHONE, clock).lookup("e3")
+@pytest.mark.parametrize(("count", "is_kept"), [(1, True), (2, True), (100, True), (101, False)])
+def test_an_element_of_another_page_is_kept_unless_very_many_are_like_it(
+    clock: Clock, count: int, *, is_kept: bool
+) -> None:
+    """Of more than 100 elements that are alike, none is compared with those that are known."""
+    ref = refs(numbered(clock, page(*rows("Same", "A", "B", "C", "D"), title="One")))["Same"]
+    other = page(*rows("V", "W", "X", "Y", *["Same"] * count), title="Two")
+    for number, shown in enumerate(other.roots[0].children[1].children):
+        for below in shown.walk():  # all of them fit on the screen
+            below.attributes["bounds"] = f"[0,{100 + 15 * number}][1000,{115 + 15 * number}]"
+    assert len(numbered(clock, other).elements) == count + 6
+    assert is_known(clock, ref) == is_kept
+
+
+def is_known(clock: Clock, ref: str) -> bool:
+    try:
+        References(PHONE, clock).lookup(ref)
+    except ClawError:
+        return False
+    return True
+
+
+def appointments(*days: str) -> Hierarchy:
+    """Rows of the same label with another text each."""
+    return page(*(row(text("Anna"), text(day)) for day in days), *rows("B", "C", "D", "E"))
+
+
+def test_an_element_that_its_texts_tell_apart_is_kept_while_it_is_scrolled_away(clock: Clock) -> None:
+    """No other element has its texts, so none can be taken for it."""
+    before = [one.ref for one in numbered(clock, appointments("Monday", "Tuesday")).elements]
+    numbered(clock, appointments("Tuesday"))
+    assert is_known(clock, before[2])
+    assert numbered(clock, appointments("Monday", "Tuesday")).elements[2].ref == before[2]
+
+
+def test_an_element_that_was_alone_is_forgotten_when_others_are_in_its_place(clock: Clock) -> None:
+    """It may be one of them with another text."""
+    ref = refs(numbered(clock, appointments("Monday")))["Anna"]
+    numbered(clock, appointments("Tuesday", "Wednesday"))
+    assert not is_known(clock, ref)
 
 
 def test_a_screen_of_one_element_is_numbered(clock: Clock) -> None:

@@ -86,7 +86,7 @@ def record(content: Holder | bytes, serial: str = "claw-1") -> Path:
 RUNNING = (RunningExecution("claw-1", "click-1", "click", 5_000, 65_000),)
 
 
-@pytest.mark.parametrize(("until", "left"), [(162_600, 63), (162_400, 62), (100_000, 0), (90_000, 0)])
+@pytest.mark.parametrize(("until", "left"), [(162_520, 63), (162_400, 62), (100_000, 0), (90_000, 0)])
 def test_an_execution_is_described_with_the_seconds_that_it_may_take(
     until: int, left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,6 +167,16 @@ def test_a_command_that_its_call_reports_as_ended_is_not_awaited(
     assert clock.waited < 0.1
 
 
+def test_a_command_that_ends_while_another_one_is_asked_about_is_not_reported(clock: Clock) -> None:
+    def finished(_: Holder, __: float) -> bool:
+        SENT.pop(("claw-1", "click-2"))
+        return True
+
+    SENT["claw-1", "click-1"] = SentCommand("claw-1", holder(clock), finished, is_held=False)
+    sent(clock, None, is_held=True, sent="click-2")
+    assert still_running(0) == ()
+
+
 @pytest.mark.parametrize("content", [b"", b"{}\n", b"other"])
 def test_the_record_of_another_command_is_left(clock: Clock, content: bytes) -> None:
     sent(clock, Answers(True))

@@ -284,7 +284,9 @@ def test_a_box_is_around_the_visible_part_of_its_element(
     if box is None:
         assert picture.getcolors() == [(WIDTH * HEIGHT, WHITE)]
     else:
-        assert extent(picture, colour_at(picture, box[0], box[1])) == box
+        colour = colour_at(picture, box[0], box[1])
+        assert colour != WHITE
+        assert extent(picture, colour) == box
 
 
 def test_a_box_of_two_pixels_is_drawn(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ NAMES = [*(name for name in OWN if name != "index.html"), "colours.css", "screen
 
 
 def _content(name: str) -> bytes:
-    folder = Path(files._REPORTS) if name == "screen.js" else ASSETS
+    folder = Path(files._REPORTS) if name in files._OF_REPORTS else ASSETS
     return (folder / name).read_bytes()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from clawperator._deadline import limited
+from clawperator._home import PhoneFolder
 from clawperator._notes import listening
 from clawperator.device import discovery
 from clawperator.device.adb import binary
@@ -120,6 +121,32 @@ def test_several_phones_of_which_none_is_ready(adb: Adb) -> None:
     }
 
 
+def test_a_trace_has_the_device_how_it_was_chosen_and_its_server(
+    adb: Adb, stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adb.lists(pixel="device")
+    lines: list[str] = []
+    with listening(None, lines.append):
+        resolve_device(None)
+        resolve_device("pixel")
+        put_in_box(stack, tmp_path, "claw-1")
+        monkeypatch.setenv("ANDROID_SERIAL", "claw-1")
+        resolve_device(None)
+    assert lines == [
+        f"device pixel by default: the only one, adb server localhost:{adb.port}",
+        f"device pixel by --device, adb server localhost:{adb.port}",
+        f"simulated phone claw-1 by ANDROID_SERIAL, adb server 127.0.0.1:{SERVER}",
+    ]
+
+
+def test_a_setting_that_names_no_device_is_named(adb: Adb, monkeypatch: pytest.MonkeyPatch) -> None:
+    adb.lists()
+    monkeypatch.setenv("ANDROID_SERIAL", "pixel")
+    assert refused().message == "device pixel is not connected (set by ANDROID_SERIAL)"
+    assert refused().hint == "Start a simulated phone with 'clawperator phone start'."
+    assert refused("pixel").message == "device pixel is not connected"
+
+
 def test_a_phone_that_is_not_there_names_those_that_are(adb: Adb, stack: ExitStack, tmp_path: Path) -> None:
     put_in_box(stack, tmp_path, "claw-1")
     adb.lists(pixel="device", old="offline")
@@ -170,6 +197,44 @@ def test_a_serial_that_cannot_be_used_is_left_out_with_a_note(adb: Adb) -> None:
     assert notes[0].isprintable()
 
 
+@pytest.mark.parametrize(
+    ("count", "shown"), [(3, "'\\t1', '\\t2', '\\t3'"), (5, "'\\t1', '\\t2', '\\t3' and 2 more")]
+)
+def test_the_first_three_serials_that_cannot_be_used_are_named(count: int, shown: str, adb: Adb) -> None:
+    adb.lists(**{f"\t{number}": "device" for number in range(1, count + 1)})
+    notes: list[str] = []
+    with listening(notes.append):
+        assert list_devices() == []
+    assert notes == [f"devices with a serial that cannot be used are left out: {shown}"]
+
+
+def test_a_long_serial_or_state_is_cut(adb: Adb) -> None:
+    adb.lists(**{"z" * 300: "device", "pixel": "x" * 300, "other": "y" * 200})
+    notes: list[str] = []
+    with listening(notes.append):
+        assert list_devices() == [ListedDevice("pixel", "x" * 199 + "…"), ListedDevice("other", "y" * 200)]
+    assert notes[0].endswith(f": '{'z' * 200}'")
+
+
+def test_devices_with_serials_of_their_own_need_no_list_of_paths(adb: Adb) -> None:
+    requests: list[str] = []
+
+    def answer(request: str) -> bytes:
+        requests.append(request)
+        return text("pixel\tdevice\n")
+
+    adb.answers(answer)
+    list_devices()
+    resolve_device(None)
+    resolve_device("pixel")
+    assert set(requests) == {"host:devices"}
+
+
+def test_a_path_that_cannot_be_used_is_left_out(adb: Adb) -> None:
+    adb.lists_on_usb((NO_SERIAL, "device", "usb:1-\x1b2"), ("pixel", "device", "usb:1-3"))
+    assert list_devices() == [ListedDevice(NO_SERIAL, "device"), ListedDevice("pixel", "device")]
+
+
 def test_a_device_without_a_serial_is_used_by_its_path(adb: Adb) -> None:
     adb.lists_on_usb((NO_SERIAL, "device", "usb:1-2"), ("pixel", "offline", "usb:1-3"))
     assert list_devices() == [ListedDevice("usb:1-2", "device"), ListedDevice("pixel", "offline")]
@@ -216,6 +281,47 @@ def test_a_device_that_is_connecting_is_waited_for(state: str, adb: Adb, monkeyp
     assert resolve_device("pixel").serial == "pixel"
     assert refused("pixel").code == "DEVICE_OFFLINE"
     assert resolve_device(None).serial == "pixel"
+
+
+@pytest.fixture
+def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The sleeps of a test, on a clock that only they advance."""
+    taken: list[float] = []
+    monkeypatch.setattr(time, "sleep", taken.append)
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0 + sum(taken))
+    return taken
+
+
+@pytest.mark.parametrize("serial", ["pixel", None])
+def test_a_device_that_is_connecting_is_asked_five_times_a_second_for_three_seconds(
+    serial: str | None, adb: Adb, sleeps: list[float]
+) -> None:
+    adb.lists(pixel="connecting")
+    assert refused(serial).code == "DEVICE_CONNECTING"
+    assert sum(sleeps) == pytest.approx(3.0)
+    assert max(sleeps) == 0.2
+
+
+def test_a_wait_for_a_device_is_shown_as_a_status(adb: Adb, sleeps: list[float]) -> None:
+    adb.answers(lambda _: text(f"old\toffline\npixel\t{'device' if sleeps else 'authorizing'}\n"))
+    statuses: list[str] = []
+
+    def show(status: str, _: str) -> bool:
+        statuses.append(status)
+        return True
+
+    with listening(None, None, show):
+        assert resolve_device(None).serial == "pixel"
+    assert statuses == ["waiting: device pixel is authorizing"]
+
+
+def test_a_running_simulated_phone_is_not_delayed_by_a_device_that_connects(
+    adb: Adb, stack: ExitStack, tmp_path: Path, sleeps: list[float]
+) -> None:
+    put_in_box(stack, tmp_path, "claw-1")
+    adb.lists(pixel="connecting")
+    assert resolve_device(None).serial == "claw-1"
+    assert sleeps == []
 
 
 def test_a_device_that_stays_connecting_is_reported(adb: Adb, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,6 +371,23 @@ def test_a_simulated_phone_that_stopped_is_not_meant(stack: ExitStack, tmp_path:
     adb.lists()
     assert refused().code == "NO_DEVICES"
     assert refused("claw-1").code == "DEVICE_NOT_FOUND"
+
+
+def test_a_simulated_phone_that_was_killed_is_not_meant(tmp_path: Path, adb: Adb) -> None:
+    with ExitStack() as running:
+        put_in_box(running, tmp_path, "claw-1")
+    assert PhoneFolder("claw-1").read() is not None, "its record is left"
+    adb.lists()
+    assert list_devices() == []
+    assert refused().code == "NO_DEVICES"
+    assert refused("claw-1").details == {"connected": []}
+
+
+def test_beside_simulated_phones_a_missing_adb_is_no_reason(stack: ExitStack, tmp_path: Path) -> None:
+    put_in_box(stack, tmp_path, "claw-1")
+    error = refused("pixel")
+    assert (error.code, error.details) == ("DEVICE_NOT_FOUND", {"connected": ["claw-1"]})
+    assert error.hint == "Use one of: claw-1."
 
 
 @pytest.mark.usefixtures("stack")

@@ -1,18 +1,23 @@
+import socket
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from clawperator._deadline import Deadline, limited
+from clawperator._notes import listening
 from clawperator.device.adb.client import (
     Connection,
     Device,
     Endpoint,
+    ShellAnswer,
     ShellStream,
     exec_out,
     open_service,
     run_shell,
+    simulated_address,
 )
+from clawperator.device.adb.server import exchange
 from clawperator.errors import ClawError, RefusedError
 from clawperator.testing import simulated_phone
 from tests.device.adb.scripted_server import OKAY, Pause, answering, packet, refusal, scripted, text
@@ -167,3 +172,250 @@ def test_a_deadline_that_has_passed_leaves_nothing() -> None:
     assert deadline.is_over
     with pytest.raises(TimeoutError):
         deadline.left()
+
+
+# Connecting
+
+
+def test_connecting_takes_at_most_five_seconds_or_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    def refuse(_: tuple[str, int], seconds: float) -> socket.socket:
+        waits.append(seconds)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    for seconds in (60.0, 5.5, 2.0):
+        with pytest.raises(ConnectionRefusedError):
+            Connection(Endpoint("desk", 5037), Deadline(seconds, lambda: 0.0))
+    assert waits == [5.0, 5.0, 2.0]
+
+
+def test_an_ip_address_needs_no_name_resolution(monkeypatch: pytest.MonkeyPatch) -> None:
+    with scripted(OKAY) as device, monkeypatch.context() as patch:
+        patch.setattr(socket, "create_connection", lambda *_: pytest.fail("it resolves names"))
+        with Connection(device.endpoint, Deadline(HANG_SECONDS)) as it:
+            it.request("host:version")
+
+
+class RefusedSocket:
+    """A socket whose connection is refused."""
+
+    log: list[object]
+
+    def __init__(self, family: int, kind: int) -> None:
+        self.log += [(family, kind)]
+
+    def settimeout(self, seconds: float) -> None:
+        self.log += [seconds]
+
+    def connect(self, address: object) -> None:
+        self.log += [address]
+        raise ConnectionRefusedError(str(address))
+
+    def close(self) -> None:
+        self.log += ["closed"]
+
+
+def test_localhost_is_tried_by_both_protocols_and_each_socket_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    RefusedSocket.log = []
+    monkeypatch.setattr(socket, "socket", RefusedSocket)
+    with pytest.raises(ConnectionRefusedError, match=r"127\.0\.0\.1"):
+        Connection(Endpoint("localhost", 5037), Deadline(2.0, lambda: 0.0))
+    kind = socket.SOCK_STREAM
+    assert RefusedSocket.log == [
+        *((socket.AF_INET, kind), 2.0, ("127.0.0.1", 5037), "closed"),
+        *((socket.AF_INET6, kind), 2.0, ("::1", 5037), "closed"),
+    ]
+
+
+def test_small_requests_are_not_held_back() -> None:
+    with scripted(OKAY) as device, Connection(device.endpoint, Deadline(HANG_SECONDS)) as it:
+        assert it._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+# Messages
+
+
+def test_a_request_has_at_most_as_many_bytes_as_four_digits_can_count() -> None:
+    with scripted(OKAY) as device:
+        with Connection(device.endpoint, Deadline(HANG_SECONDS)) as it:
+            it.request("x" * 65_535)
+        with Connection(device.endpoint, Deadline(HANG_SECONDS)) as it, pytest.raises(ClawError) as error:
+            it.request("é" * 32_768)
+    assert error.value.message == "the request has 65536 bytes; adb allows 65535"
+
+
+@pytest.mark.parametrize("head", [b"", OKAY], ids=["refused", "refused by the service"])
+def test_a_long_refusal_is_cut(head: bytes) -> None:
+    with scripted(head + refusal("x" * 600)) as device, pytest.raises(RefusedError) as error:
+        exchange(device.endpoint, "host:connect:a", seconds=HANG_SECONDS)
+    assert str(error.value) == "x" * 499 + "…"
+
+
+def test_a_status_of_the_service_before_its_answer_is_left_out() -> None:
+    with scripted(OKAY + text("done")) as device, Connection(device.endpoint, Deadline(HANG_SECONDS)) as it:
+        it.request("host:connect:a")
+        assert it.read_answer() == "done"
+
+
+def test_a_message_is_read_in_parts() -> None:
+    with scripted(OKAY + b"abcdef") as device, Connection(device.endpoint, Deadline(HANG_SECONDS)) as it:
+        it.request("host:version")
+        assert it.read_exactly(1) == b"a"
+        assert it.read_part(0) == b""
+        assert it.read_part(2) == b"bc"
+        assert it.read_exactly(1) == b"d"
+        assert it.read_some() == b"ef"
+        assert it.read_part(0) == b""
+        assert it.read_some() == b""
+        with pytest.raises(ConnectionError, match="closed in the middle of a message"):
+            it.read_part(1)
+
+
+def test_nothing_is_sent_or_read_after_the_deadline() -> None:
+    now = [0.0]
+    with scripted(OKAY) as device, Connection(device.endpoint, Deadline(HANG_SECONDS, lambda: now[0])) as it:
+        it.write(b"0001")
+        now[0] = HANG_SECONDS
+        with pytest.raises(TimeoutError):
+            it.write(b"x")
+        now[0] = 0.0
+        it.write(b"x")
+        now[0] = HANG_SECONDS
+        with pytest.raises(TimeoutError):
+            it.read_exactly(4)
+
+
+# Services
+
+
+@pytest.fixture
+def closes(monkeypatch: pytest.MonkeyPatch) -> list[Connection]:
+    """The connections that were closed."""
+    closed: list[Connection] = []
+    close = Connection.close
+
+    def close_and_keep(connection: Connection) -> None:
+        closed.append(connection)
+        close(connection)
+
+    monkeypatch.setattr(Connection, "close", close_and_keep)
+    return closed
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [(refusal("device offline"),), (OKAY, refusal("closed")), (OKAY, b"HTTP")],
+    ids=["no device", "no service", "no adb server"],
+)
+def test_a_service_that_cannot_be_opened_leaves_no_connection(
+    answers: tuple[bytes, ...], closes: list[Connection]
+) -> None:
+    with scripted(*answers) as device, pytest.raises((ClawError, RefusedError, ConnectionError)):
+        open_service(device, "sync:", Deadline(HANG_SECONDS))
+    assert len(closes) == 1
+
+
+def test_a_shell_that_is_left_leaves_no_connection(closes: list[Connection]) -> None:
+    with scripted(OKAY, OKAY) as device, ShellStream(device, "cat", Deadline(HANG_SECONDS)):
+        assert closes == []
+    assert len(closes) == 1
+
+
+@pytest.mark.parametrize(("answers", "reached"), [((refusal("offline"),), 0), ((OKAY, refusal("closed")), 1)])
+def test_a_caller_knows_whether_the_service_may_have_begun(answers: tuple[bytes, ...], reached: int) -> None:
+    calls: list[int] = []
+    with scripted(*answers) as device, pytest.raises((ClawError, RefusedError)):
+        open_service(device, "sync:", Deadline(HANG_SECONDS), before_request=lambda: calls.append(1))
+    assert len(calls) == reached
+
+
+def test_other_packets_are_left_out_and_an_exit_without_a_code_is_255() -> None:
+    stream = packet(0, b"in") + packet(1, b"") + packet(2, b"err") + packet(4, b"x") + packet(3, b"")
+    with scripted(OKAY, OKAY, after=stream) as device:
+        assert run_shell(device, "true", seconds=HANG_SECONDS) == ShellAnswer(255, b"", b"err")
+
+
+def test_a_shell_that_has_ended_has_no_more_packets() -> None:
+    with (
+        scripted(OKAY, OKAY, after=packet(3, b"\7")) as device,
+        ShellStream(device, "true", Deadline(HANG_SECONDS)) as stream,
+    ):
+        assert list(stream.packets()) == list(stream.packets()) == []
+        assert stream.code == 7
+
+
+def test_input_is_sent_in_packets_of_64_kib(monkeypatch: pytest.MonkeyPatch) -> None:
+    with scripted(OKAY, OKAY) as device, ShellStream(device, "cat", Deadline(HANG_SECONDS)) as stream:
+        written: list[bytes] = []
+        monkeypatch.setattr(Connection, "write", lambda _, data: written.append(data))
+        stream.send(b"x" * 65_537)
+        stream.end_input()
+    assert written == [packet(0, b"x" * 65_536), packet(0, b"x"), packet(4, b"")]
+
+
+def test_the_output_of_a_command_has_a_limit_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = [(False, b"x" * (2**24 - 1)), (True, b"x"), (True, b"x")]
+
+    def packets(stream: ShellStream) -> Iterator[tuple[bool, bytes]]:
+        stream.code = 0
+        yield from pieces
+
+    monkeypatch.setattr(ShellStream, "packets", packets)
+    with scripted(OKAY, OKAY) as device:
+        with pytest.raises(ClawError, match="more than 16777216 bytes of output"):
+            run_shell(device, "true", seconds=HANG_SECONDS)
+        pieces.pop()
+        assert len(run_shell(device, "true", seconds=HANG_SECONDS).stdout) == 2**24 - 1
+
+
+def test_raw_output_has_a_limit_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = [b"x" * 2**26, b"x"]
+    with scripted(OKAY, OKAY) as device:
+        monkeypatch.setattr(Connection, "read_some", lambda _: blocks.pop(0))
+        with pytest.raises(ClawError, match="more than 67108864 bytes of output"):
+            exec_out(device, "true", seconds=HANG_SECONDS)
+
+
+def test_a_trace_has_the_program_its_result_and_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    moments = iter([10.0, 12.5, 20.0, 20.25])
+    with (
+        scripted(OKAY, OKAY, after=packet(1, b"abc") + packet(3, b"\1")) as device,
+        listening(None, lines.append),
+        monkeypatch.context() as patch,
+    ):
+        # The deadlines have the machine's clock, commands that are measured this one.
+        patch.setattr(
+            "clawperator.device.adb.client.time", type("Clock", (), {"monotonic": lambda: next(moments)})
+        )
+        run_shell(device, "input text secret", seconds=HANG_SECONDS)
+        exec_out(device, "screencap -p", seconds=HANG_SECONDS)
+    assert lines == ["shell input: exit code 1 after 2500 ms", "exec screencap: 14 bytes after 250 ms"]
+
+
+def test_a_command_that_fails_names_its_program_but_not_its_arguments() -> None:
+    with answering(old_adbd(b"30\n")) as listener:
+        device = Device("pixel", Endpoint(*listener.getsockname()))
+        for run in (run_shell, exec_out):
+            with pytest.raises(ClawError) as error:
+                run(device, "input text secret", seconds=HANG_SECONDS)
+            assert error.value.details == {"command": "input"}
+            assert error.value.message == "device pixel did not complete a shell command: closed"
+            assert "'clawperator doctor --device pixel'" in error.value.hint
+
+
+# Values
+
+
+@pytest.mark.parametrize(("simulated", "address"), [(True, "127.0.0.1:5038"), (False, "")])
+def test_only_a_simulated_phone_has_an_address_of_its_own(*, simulated: bool, address: str) -> None:
+    assert simulated_address(Device("a", Endpoint("127.0.0.1", 5038, simulated=simulated))) == address
+
+
+def test_an_answer_is_shown_in_one_short_line() -> None:
+    answer = ShellAnswer(1, b"a\nb" + b"x" * 600, b"")
+    assert repr(answer) == f"<ShellAnswer 1: 'a b{'x' * 76}…'>"
+    assert answer.complaint == f"a b{'x' * 496}…"
+    assert ShellAnswer(1, b"out", b"err\n").complaint == "err"

@@ -106,7 +106,13 @@ def test_a_size_put_in_place_counts_before_the_one_the_display_was_built_with() 
 
 @pytest.mark.parametrize(
     ("dump", "quarters"),
-    [("mRotation=3 x", 3), ("mCurrentRotation=ROTATION_90", 1), ("mRotation=ROTATION_270 a", 3), ("", 0)],
+    [
+        ("mRotation=3 x", 3),
+        ("mCurrentRotation=ROTATION_90", 1),
+        ("mRotation=ROTATION_270 a", 3),
+        ("mRotation=ROTATION_360", 0),
+        ("", 0),
+    ],
 )
 def test_the_rotation_may_be_given_in_quarters_or_degrees(dump: str, quarters: int) -> None:
     assert read_rotation(dump) == quarters

@@ -135,5 +135,13 @@ def test_a_focused_window_of_another_app_is_an_overlay() -> None:
     assert read_windows(dump) == Windows(APP, "android", 2)
 
 
+def test_a_bar_with_the_focus_is_an_overlay_where_no_display_has_the_focus() -> None:
+    """Until Android 9 the focus is not part of a display."""
+    shade = window(0, "a", "NotificationShade", "com.android.systemui", NEW)
+    dump = f"  Display: mDisplayId=0\nWINDOW MANAGER WINDOWS\n{shade}{window(1, 'c', f'{APP}/x', APP, NEW)}"
+    dump += f"  mCurrentFocus=Window{{a u0 NotificationShade}}\n  mFocusedApp=ActivityRecord{{1 u0 {APP}/x t1}}\n"
+    assert read_windows(dump) == Windows(APP, "com.android.systemui", 2)
+
+
 def test_a_dump_with_nothing_in_it_has_no_windows() -> None:
     assert read_windows("Can't find service: window") == Windows(None, None, 0)

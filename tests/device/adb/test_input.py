@@ -11,6 +11,7 @@ from clawperator.device.adb.input import (
     has_text,
     is_field,
     key_line,
+    not_accepted,
     not_deleted,
     not_typed,
     typing_lines,
@@ -71,9 +72,11 @@ def test_an_empty_field_and_one_that_shows_its_hint_need_no_emptying() -> None:
 
 
 def test_a_text_too_long_to_be_deleted_by_keys_is_refused() -> None:
+    assert clearing_keys(field("x" * 5_000)).count("67") == 5_000
     with pytest.raises(ClawError) as e:
         clearing_keys(field("x" * 5_001))
     assert e.value.code == "TEXT_NOT_ACCEPTED"
+    assert e.value.message == "the field has 5001 characters; adb can delete at most 5000"
 
 
 @pytest.mark.parametrize(
@@ -95,6 +98,7 @@ def test_of_a_password_only_the_length_is_seen() -> None:
     assert has_text(field("••c", password="true"), "abc")
     assert has_text(field("", password="true"), "abc")
     assert not has_text(field("••", password="true"), "abc")
+    assert not has_text(field("•bc", password="true"), "abc")
     assert not has_text(field("Password", password="true"), "12345678")
 
 
@@ -114,6 +118,16 @@ def test_a_field_is_found_again_by_its_place_or_else_by_its_turn() -> None:
     assert find_again([], before[1]) is None
 
 
+def test_a_view_of_another_class_or_with_another_id_is_not_the_same() -> None:
+    top = Node({"class": "x"})
+    name = Node({"class": EDIT, "resource-id": "name", "bounds": "[0,0][9,9]"}, top)
+    top.children = [name]
+    mail = Node({"class": EDIT, "resource-id": "mail", "bounds": "[0,0][9,9]"})
+    label = Node({"class": "android.widget.TextView", "resource-id": "name", "bounds": "[0,0][9,9]"})
+    assert find_again([mail, label], name) is None
+    assert find_again([mail, label, name], name) is name
+
+
 def test_fields_are_known_by_their_class_or_their_secret() -> None:
     assert is_field(field())
     assert is_field(Node({"class": "x", "password": "true"}))
@@ -124,6 +138,12 @@ def test_text_beyond_ascii_is_named_as_the_likely_reason() -> None:
     assert "ASCII" in not_typed("é").message
     assert "ASCII" not in not_typed("e").message
     assert "é" not in str(not_typed("é"))
+
+
+def test_a_field_that_changed_the_text_is_reported_after_the_effect() -> None:
+    error = not_accepted()
+    assert (error.code, error.after_effect) == ("TEXT_NOT_ACCEPTED", True)
+    assert error.message == "the field does not have the typed text"
 
 
 def test_a_text_that_there_is_no_time_to_delete_names_the_time_it_takes() -> None:

@@ -1,4 +1,5 @@
 import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 
 from clawperator._notes import listening
 from clawperator.device import lease as lease_module
-from clawperator.device.lease import Holder, lease, lease_conflict
+from clawperator.device.lease import SENT, Holder, lease, lease_conflict
 from clawperator.device.running import still_running
 from clawperator.errors import ClawError
 from tests.support.hanging import HANG_SECONDS
@@ -390,3 +391,280 @@ def test_a_command_that_the_device_still_runs_is_a_conflict() -> None:
     conflict = lease_conflict("a")
     assert conflict is not None
     assert "still runs" in conflict.message
+
+
+# The record
+
+
+def record(home: Path) -> Holder:
+    """The record of the only device that was used."""
+    (file,) = (home / "leases").iterdir()
+    line = file.read_bytes()
+    assert line.count(b"\n") == 1
+    assert line.endswith(b"\n")
+    return msgspec.json.decode(line, type=Holder)
+
+
+def test_the_record_follows_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1_700_000_000.0)
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    first = Holder(os.getpid(), "exec-1", 1_700_000_000_000, "click and 1 more")
+    with lease("a", "exec-1", 0, action="click and 1 more") as held:
+        assert record(tmp_path) == first
+        held.sending("exec-1.2", 2.5, "com.operator", "127.0.0.1:5038")
+        sent = msgspec.structs.replace(
+            first,
+            until=1_700_000_002_500,
+            started=1_000.0,
+            ends=1_002.5,
+            sent="exec-1.2",
+            operator="com.operator",
+            endpoint="127.0.0.1:5038",
+        )
+        assert record(tmp_path) == sent
+        held.noted(device_time="12.5", operator_pid="7")
+        noted = msgspec.structs.replace(sent, deviceTime="12.5", operatorPid="7")
+        assert record(tmp_path) == noted
+        held.noted(operator="com.other")
+        assert (
+            record(tmp_path)
+            == SENT["a", "exec-1.2"].holder
+            == msgspec.structs.replace(noted, operator="com.other")
+        )
+        held.ended()
+        held.noted()  # writes the record
+        assert record(tmp_path) == msgspec.structs.replace(
+            first, started=1_000.0, operator="com.other", endpoint="127.0.0.1:5038"
+        )
+    (file,) = (tmp_path / "leases").iterdir()
+    assert file.read_bytes() == b""
+
+
+def test_a_released_command_is_marked_while_the_device_may_run_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    with lease("a", "exec-1", 0) as held:
+        held.sending("exec-1", 60, "com.operator")
+        assert SENT["a", "exec-1"].is_held
+        assert still_running(0, followed=False) == ()
+    assert record(tmp_path).released
+    assert SENT["a", "exec-1"].holder == record(tmp_path)
+    assert [left.commandId for left in still_running(0, followed=False)] == ["exec-1"]
+
+
+def test_a_command_whose_time_is_over_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1_000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with lease("a", "exec-1", 0) as held:
+        held.sending("exec-1", 60, "com.operator")
+        now[0] += 60
+    assert SENT == {}
+    (file,) = (tmp_path / "leases").iterdir()
+    assert file.read_bytes() == b""
+
+
+def test_a_lease_sends_one_command_after_the_other() -> None:
+    with lease("a", "exec-1", 0) as held:
+        held.sending("exec-1.1", 60, "com.operator")
+        held.sending("exec-1.2", 60, "com.operator")
+        assert list(SENT) == [("a", "exec-1.2")]
+
+
+def test_nothing_was_sent_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 0.5)  # the machine has just started
+    assert Holder(1, "c", 0).seconds_left == 0
+
+
+def test_leases_are_private(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with lease("a", "exec-1", 0):
+            (file,) = (tmp_path / "leases").iterdir()
+    finally:
+        os.umask(before)
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+def test_a_lease_that_is_not_a_regular_file_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with lease("a", "exec-1", 0):
+        (file,) = (tmp_path / "leases").iterdir()
+    file.unlink()
+    os.mkfifo(file)
+    opened: list[int] = []
+    closed: list[int] = []
+    open_, close = os.open, os.close
+
+    def open_and_keep(path: str, flags: int, mode: int) -> int:
+        opened.append(open_(path, flags, mode))
+        return opened[-1]
+
+    def close_and_keep(descriptor: int) -> None:
+        closed.append(descriptor)
+        close(descriptor)
+
+    monkeypatch.setattr(os, "open", open_and_keep)
+    monkeypatch.setattr(os, "close", close_and_keep)
+    with pytest.raises(ClawError, match="its lease is not a regular file"), lease("a", "exec-2", 0):
+        pass
+    assert opened == closed
+
+
+# Conflicts
+
+
+@pytest.mark.parametrize(
+    ("is_held", "pid", "released", "left", "message"),
+    [
+        (True, os.getpid(), False, 0.0, f"device a is busy: process {os.getpid()} runs left-1"),
+        (True, os.getpid(), False, 9.0, f"device a is busy: process {os.getpid()} runs left-1"),
+        # The holder has not replaced the record of an earlier one, or waits for its end.
+        (True, 0, False, 0.0, "device a is busy"),
+        (True, os.getpid(), True, 0.0, "device a is busy"),
+        (True, 7, True, 9.0, "device a still runs left-1, started by process 7, for up to 10 s"),
+        (False, 7, True, 9.0, "device a still runs left-1, started by process 7, for up to 10 s"),
+        (
+            False,
+            os.getpid(),
+            False,
+            2.2,
+            f"device a still runs left-1, started by process {os.getpid()}, for up to 3 s",
+        ),
+        (False, 7, True, 0.0, None),
+        (False, os.getpid(), False, 0.0, None),
+    ],
+)
+def test_a_conflict_is_described_by_the_record_and_the_lock(  # noqa: PLR0913 - the facts of a record
+    pid: int,
+    left: float,
+    message: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_held: bool,
+    released: bool,
+) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    descriptor = lease_module.open_record("a")
+    try:
+        (file,) = (tmp_path / "leases").iterdir()
+        holder = Holder(pid, "left-1", 1, started=999.0, ends=1_000.0 + left, released=released)
+        file.write_bytes(msgspec.json.encode(holder) + b"\n")
+        if is_held:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        conflict = lease_conflict("a")
+    finally:
+        os.close(descriptor)
+    assert (conflict and conflict.message) == message
+
+
+def test_a_lease_without_a_record_is_busy_too(tmp_path: Path) -> None:
+    with lease("a", "exec-1", 0):
+        (file,) = (tmp_path / "leases").iterdir()
+        file.write_bytes(b"")
+        conflict = lease_conflict("a")
+    assert conflict is not None
+    assert (conflict.message, conflict.details) == ("device a is busy", {"deviceId": "a"})
+
+
+def test_a_process_of_another_user_may_hold_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbid(*_: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", forbid)
+    assert not Holder(7, "c", 0).is_abandoned
+
+
+# Waiting
+
+
+@pytest.fixture
+def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The sleeps of a test, on a clock that only they advance."""
+    taken: list[float] = []
+    monkeypatch.setattr(time, "sleep", taken.append)
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0 + sum(taken))
+    return taken
+
+
+@pytest.mark.parametrize(("random", "seconds"), [(b"\0", 0.002), (b"\x80", 0.004), (b"\xff", 0.006)])
+def test_a_lease_is_tried_again_after_a_random_moment(
+    random: bytes, seconds: float, sleeps: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "urandom", lambda _: random)
+    with lease("a", "first", 0), pytest.raises(ClawError), lease("a", "second", 0.01):
+        pass
+    assert sleeps == pytest.approx([seconds] * len(sleeps), rel=0.01)
+    assert sleeps
+
+
+def test_the_end_of_a_command_is_awaited_by_its_time(sleeps: list[float]) -> None:
+    with lease("a", "first", 0) as held:
+        held.sending("first", 0.03, "com.operator")
+    with lease("a", "second", HANG_SECONDS):
+        pass
+    assert sum(sleeps) == pytest.approx(0.03)
+    assert max(sleeps) == 0.004
+
+
+@pytest.mark.parametrize(("left", "wait", "seconds"), [(60, 60, 0.5), (0.25, 60, 0.25), (60, 0.25, 0.25)])
+def test_a_device_is_asked_for_half_a_second_or_the_time_that_is_left(
+    left: float, wait: float, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    asked: list[float] = []
+
+    def ask(_holder: Holder, seconds: float) -> bool:
+        asked.append(seconds)
+        return True
+
+    with lease("a", "first", 0) as held:
+        held.sending("first", left, "com.operator")
+    with lease("a", "second", wait, finished=ask):
+        pass
+    assert asked == [seconds]
+
+
+def test_a_wait_is_reported_after_a_second(sleeps: list[float]) -> None:
+    said: list[float] = []
+    with (
+        listening(lambda _: said.append(sum(sleeps))),
+        lease("a", "first", 0),
+        pytest.raises(ClawError),
+        lease("a", "second", 1.5),
+    ):
+        pass
+    assert said == [pytest.approx(1.0, abs=0.01)]
+
+
+@pytest.mark.usefixtures("sleeps")
+def test_a_wait_that_is_shown_as_a_status_is_not_noted() -> None:
+    notes: list[str] = []
+    statuses: list[tuple[str, str]] = []
+
+    def show(text: str, elapsed: str) -> bool:
+        statuses.append((text, elapsed))
+        return True
+
+    with (
+        listening(notes.append, None, show),
+        lease("a", "first", 0),
+        pytest.raises(ClawError),
+        lease("a", "second", 3),
+    ):
+        pass
+    assert notes == []
+    busy = f"waiting: device a is busy: process {os.getpid()} runs first"
+    assert (statuses[0], statuses[-1]) == ((busy, " (1 s)"), (busy, " (3 s)"))
+    assert len(statuses) > 100, "the status stays up to date"
+
+
+def test_a_wait_for_an_abandoned_command_is_reported_as_such(sleeps: list[float]) -> None:
+    with lease("a", "first", 0) as held:
+        held.sending("first", 60, "com.operator")
+    notes: list[str] = []
+    with listening(notes.append), pytest.raises(ClawError), lease("a", "second", 1.5):
+        pass
+    assert len(notes) == 1
+    assert notes[0].startswith(f"waiting: device a still runs first, started by process {os.getpid()}, for up to ")
+    assert sum(sleeps) == pytest.approx(1.5)

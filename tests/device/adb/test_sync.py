@@ -1,10 +1,16 @@
+import io
 import os
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import pytest
 
+from clawperator._deadline import Deadline
+from clawperator._notes import listening
+from clawperator.device.adb import sync
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.adb.sync import (
     NoSuchFileError,
@@ -178,3 +184,300 @@ def test_an_installation_without_an_end_ends_at_its_deadline(tmp_path: Path) -> 
 def test_a_port_without_a_listener_is_reported(tmp_path: Path) -> None:
     with pytest.raises(TransferError, match="refused"):
         pull_file(Device("x", Endpoint("127.0.0.1", 1)), "/x", str(tmp_path / "x"), seconds=2)
+
+
+# What is sent and read
+
+
+class ScriptedConnection:
+    """A connection that keeps what is written, and reads from a script."""
+
+    def __init__(self, answer: bytes = b"") -> None:
+        self.written = b""
+        self.answer = io.BytesIO(answer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.answer.close()
+
+    def write(self, data: bytes, /) -> None:
+        self.written += data
+
+    def read_exactly(self, size: int) -> bytes:
+        data = self.answer.read(size)
+        if len(data) < size:
+            raise ConnectionError("closed")
+        return data
+
+    def read_some(self) -> bytes:
+        return self.answer.readline()
+
+
+class Service:
+    """What is opened on a device: the names of the services, their time, and their connection."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.seconds: list[float | None] = []
+        self.connection = ScriptedConnection()
+
+    def open(self, _device: Device, name: str, deadline: Deadline) -> ScriptedConnection:
+        self.names.append(name)
+        self.seconds.append(deadline.remaining)
+        return self.connection
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Service:
+    """The next service of any device, on a clock that stands still."""
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    service = Service()
+    monkeypatch.setattr(sync, "open_service", service.open)
+    return service
+
+
+DEVICE = Device("pixel", Endpoint("127.0.0.1", 1))
+DONE = head(b"DONE", 0)
+
+
+def test_a_small_file_has_ten_seconds(service: Service) -> None:
+    service.connection = ScriptedConnection(head(b"DATA", 2) + b"ab" + head(b"DATA", 1) + b"c" + DONE)
+    assert read_file(DEVICE, "/sdcard/ä", 3) == b"abc"
+    assert (service.names, service.seconds) == (["sync:"], [10.0])
+    assert service.connection.written == head(b"RECV", 10) + "/sdcard/ä".encode()
+
+
+@pytest.mark.parametrize(("size", "accepted"), [(1_024, True), (1_025, False)])
+def test_a_path_has_at_most_1024_bytes(size: int, service: Service, *, accepted: bool) -> None:
+    service.connection = ScriptedConnection(DONE)
+    path = "ä" * 512 + "x" * (size - 1_024)
+    if accepted:
+        assert read_file(DEVICE, path, 3) == b""
+        return
+    with pytest.raises(TransferError) as error:
+        read_file(DEVICE, path, 3)
+    assert str(error.value) == f"invalid device path {path[:80]!r}"
+
+
+@pytest.mark.parametrize(("size", "accepted"), [(65_536, True), (65_537, False)])
+def test_a_device_sends_pieces_of_at_most_64_kib(size: int, service: Service, *, accepted: bool) -> None:
+    service.connection = ScriptedConnection(head(b"DATA", size) + b"x" * size + DONE)
+    if accepted:
+        assert len(read_file(DEVICE, "/x", size)) == size
+        return
+    with pytest.raises(TransferError, match="unexpected message b'DATA' from the device"):
+        read_file(DEVICE, "/x", size)
+
+
+@pytest.mark.parametrize(
+    ("length", "reason"),
+    [
+        (4, "died"),
+        (600, "x" * 499 + "…"),
+        (65_536, "x" * 499 + "…"),
+        (65_537, "unexpected message b'FAIL' from the device"),
+    ],
+)
+def test_a_refusal_is_one_line_of_limited_length(length: int, reason: str, service: Service) -> None:
+    text = b"died" if length == 4 else b"x" * length
+    service.connection = ScriptedConnection(head(b"FAIL", length) + text)
+    with pytest.raises(TransferError) as error:
+        read_file(DEVICE, "/x", 10)
+    assert str(error.value) == reason
+
+
+def test_a_pulled_file_has_at_most_four_gib(service: Service, tmp_path: Path) -> None:
+    class Endless(ScriptedConnection):
+        """Claims pieces of 64 KiB without end."""
+
+        pieces = 0
+
+        def read_exactly(self, size: int) -> bytes:
+            self.pieces += size == 65_536
+            return head(b"DATA", 65_536) if size == 8 else b""
+
+    service.connection = endless = Endless()
+    with pytest.raises(TransferError, match="larger than 4294967296 bytes"):
+        pull_file(DEVICE, "/x", str(tmp_path / "x"), seconds=5)
+    assert endless.pieces == 65_536
+
+
+def test_a_pulled_file_is_private_and_follows_no_link(service: Service, tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    service.connection = ScriptedConnection(head(b"DATA", 3) + b"new" + DONE)
+    with pytest.raises(OSError, match="symbolic link"):
+        pull_file(DEVICE, "/x", str(tmp_path / "link"), seconds=5)
+    assert pull_file(DEVICE, "/x", str(tmp_path / "file"), seconds=5) == 3
+    assert (tmp_path / "target").read_text() == "old"
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_pushed_file_is_sent_in_pieces_with_its_mode_and_time(service: Service, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 65_537)
+    os.utime(tmp_path / "file", (0, 2**32 + 1_700_000_000.5))
+    service.connection = ScriptedConnection(head(b"OKAY", 0))
+    assert push_file(DEVICE, str(tmp_path / "file"), "/a", seconds=7, mode=0o104755) == 65_537
+    assert service.seconds == [7.0]
+    name = b"/a,%d" % 0o100755
+    assert service.connection.written == (
+        head(b"SEND", len(name)) + name + head(b"DATA", 65_536) + b"x" * 65_536 + head(b"DATA", 1) + b"x"
+    ) + head(b"DONE", 1_700_000_000)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (head(b"FAIL", 9) + b"disk full", "disk full"),
+        (head(b"DATA", 0), "unexpected message b'DATA' from the device"),
+        (b"", "reset"),
+    ],
+)
+def test_a_push_that_breaks_has_the_reason_of_the_device_if_there_is_one(
+    answer: bytes, reason: str, service: Service, tmp_path: Path
+) -> None:
+    class Broken(ScriptedConnection):
+        def write(self, _: bytes, /) -> None:
+            raise ConnectionResetError("reset")
+
+    (tmp_path / "file").write_text("x")
+    service.connection = Broken(answer)
+    with pytest.raises(TransferError, match=reason):
+        push_file(DEVICE, str(tmp_path / "file"), "/a", seconds=7)
+
+
+# Installing
+
+
+@pytest.fixture
+def apk(tmp_path: Path) -> str:
+    (tmp_path / "a.apk").write_bytes(b"x" * 65_537)
+    return str(tmp_path / "a.apk")
+
+
+@pytest.mark.parametrize(("replace", "flag"), [(True, "-r"), (False, "-R")])
+def test_an_apk_is_streamed_with_its_size(apk: str, flag: str, service: Service, *, replace: bool) -> None:
+    service.connection = ScriptedConnection(b"Success\n")
+    traces: list[str] = []
+    with listening(pytest.fail, traces.append):
+        assert install_apk(DEVICE, apk, replace=replace) == 65_537
+    assert service.names == [f"exec:cmd package install {flag} -S 65537"]
+    assert service.seconds == [120.0]
+    assert service.connection.written == b"x" * 65_537
+    assert traces == ["install: sending 65537 bytes to pixel"]
+
+
+def test_an_apk_is_installed_for_one_user(apk: str, service: Service) -> None:
+    service.connection = ScriptedConnection(b"Success\n")
+    install_apk(DEVICE, apk, user=10)
+    assert service.names == ["exec:cmd package install --user 10 -r -S 65537"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sent"), [(b"x" * 70_000, 65_537), (b"x" * 65_536, None)], ids=["it grew", "it was truncated"]
+)
+def test_an_apk_that_changes_while_it_is_sent(
+    content: bytes, sent: int | None, apk: str, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Changing(io.BytesIO):
+        """The descriptor has the old size, the content is new."""
+
+        def fileno(self) -> int:
+            return descriptor
+
+    descriptor = os.open(apk, os.O_RDONLY)
+    monkeypatch.setattr(sync, "open_regular", lambda _: Changing(content))
+    service.connection = ScriptedConnection(b"Success\n")
+    try:
+        if sent is not None:
+            assert install_apk(DEVICE, apk) == sent == len(service.connection.written)
+            return
+        with pytest.raises(ClawError, match="the file was truncated while it was sent"):
+            install_apk(DEVICE, apk)
+    finally:
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize(
+    ("output", "verdict"),
+    [
+        (b"WARNING: linker\nFailure [A]\nSuccess\n", "Failure [A]"),
+        (b"Failure [" + b"x" * 600 + b"]\n", "Failure [" + "x" * 490 + "…"),
+        (b"y" * 600, "y" * 499 + "…"),
+        (b"Failure [cut", "Failure [cut"),
+        (b"pm: not\nfound\n", "pm: not found"),
+    ],
+)
+def test_the_first_line_with_a_result_is_the_verdict(
+    output: bytes, verdict: str, apk: str, service: Service
+) -> None:
+    service.connection = ScriptedConnection(output)
+    with pytest.raises(ClawError) as error:
+        install_apk(DEVICE, apk)
+    assert error.value.details == {"path": apk, "reason": verdict}
+    assert error.value.message == f"cannot install {apk} on pixel: {verdict}"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "is_read"),
+    [
+        ([b"Succ", b"ess\n"], True),
+        ([b" " * 65_534 + b"\n", b"Success\n"], True),
+        ([b" " * 65_536, b"\nSuccess\n"], False),
+    ],
+    ids=["in pieces", "after other output", "after too much of it"],
+)
+def test_a_result_is_read_within_64_kib_of_output(
+    pieces: list[bytes], apk: str, service: Service, monkeypatch: pytest.MonkeyPatch, *, is_read: bool
+) -> None:
+    monkeypatch.setattr(service.connection, "read_some", lambda: pieces.pop(0))
+    if is_read:
+        assert install_apk(DEVICE, apk) == 65_537
+        return
+    with pytest.raises(ClawError, match="no output"):
+        install_apk(DEVICE, apk)
+
+
+def test_a_device_that_stops_reading_still_has_a_verdict(apk: str, service: Service) -> None:
+    class Full(ScriptedConnection):
+        def write(self, _: bytes, /) -> None:
+            raise BrokenPipeError
+
+    service.connection = Full(b"Failure [INSTALL_FAILED_INSUFFICIENT_STORAGE]\n")
+    with pytest.raises(ClawError, match="INSUFFICIENT_STORAGE"):
+        install_apk(DEVICE, apk)
+
+
+@pytest.mark.parametrize(
+    ("seconds_per_piece", "expected"),
+    [
+        (0.9, []),
+        (
+            1.0,
+            [
+                "installing on pixel: 0.1 of 0.3 MB sent",
+                "installing on pixel: 0.3 of 0.3 MB sent",
+                "sent 0.3 MB; pixel installs the app",
+            ],
+        ),
+    ],
+)
+def test_notes_report_every_two_seconds_how_much_was_sent(
+    seconds_per_piece: float,
+    expected: list[str],
+    tmp_path: Path,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    apk = tmp_path / "large.apk"
+    apk.write_bytes(b"x" * 5 * 65_536 if expected else b"x" * 2 * 65_536)
+    service.connection = ScriptedConnection(b"Success\n")
+    monkeypatch.setattr(
+        time, "monotonic", lambda: 1_000.0 + seconds_per_piece * (len(service.connection.written) // 65_536)
+    )
+    notes: list[str] = []
+    with listening(notes.append):
+        install_apk(DEVICE, str(apk))
+    assert notes == expected

@@ -213,7 +213,7 @@ def lease_conflict(serial: str) -> ClawError | None:
         os.close(descriptor)
     abandoned = holder is not None and (not is_held or holder.is_abandoned)
     if holder is not None and abandoned and holder.seconds_left == 0:
-        holder, abandoned = None, False  # the record of an earlier holder
+        holder = None  # the record of an earlier holder
     return _busy(serial, holder, abandoned=abandoned) if is_held or holder is not None else None
 
 

@@ -1,8 +1,12 @@
 import re
 import socket
+import subprocess
 import sys
 import time
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -68,6 +72,8 @@ def failure(endpoint: Endpoint, seconds: float = HANG_SECONDS) -> ClawError:
         ({"ADB_SERVER_SOCKET": "tcp:127.0.0.1:65535"}, Endpoint("127.0.0.1", 65535)),
         ({"ADB_SERVER_SOCKET": "tcp:[::1]:15998"}, Endpoint("::1", 15998)),
         ({"ADB_SERVER_SOCKET": "tcp:[fe80::1%eth0]:1"}, Endpoint("fe80::1%eth0", 1)),
+        ({"ADB_SERVER_SOCKET": "tcp:1"}, Endpoint("localhost", 1)),
+        ({"ADB_SERVER_SOCKET": "tcp:65535"}, Endpoint("localhost", 65535)),
         ({"ADB_SERVER_SOCKET": "localfilesystem:/run/adb"}, UNIX),
         ({"ADB_SERVER_SOCKET": "local:/run/adb"}, UNIX),
     ],
@@ -111,6 +117,14 @@ def test_an_abstract_socket_is_an_address(monkeypatch: pytest.MonkeyPatch) -> No
         ("ANDROID_ADB_SERVER_PORT", "65536"),
         ("ANDROID_ADB_SERVER_ADDRESS", "::1"),
         ("ANDROID_ADB_SERVER_ADDRESS", "desk:5037"),
+        ("ADB_SERVER_SOCKET", "tcp:[::1:5037"),
+        ("ADB_SERVER_SOCKET", "tcp:desk]:5037"),
+        ("ADB_SERVER_SOCKET", "tcp:des\x7fk:5037"),
+        ("ADB_SERVER_SOCKET", "tcp:user@desk:5037"),
+        ("ADB_SERVER_SOCKET", "tcp:[]:5037"),
+        ("ADB_SERVER_SOCKET", "tcp:000001"),
+        ("ADB_SERVER_SOCKET", "tcp:²"),
+        ("ADB_SERVER_SOCKET", "tcp:٣"),
     ],
 )
 def test_an_address_that_cannot_be_used_is_an_error_and_not_another_server(
@@ -213,6 +227,60 @@ def test_a_server_that_accepts_no_connection_is_reported() -> None:
     assert re.search("did not accept a connection|accepted a connection, but did not answer", error.message)
 
 
+@pytest.fixture
+def refuse(monkeypatch: pytest.MonkeyPatch) -> Callable[[OSError], None]:
+    """Let every connection by name fail with an error, 1.26 seconds later."""
+    moments = count(1_000.0, 1.26)
+    monkeypatch.setattr("clawperator.device.adb.server.time", SimpleNamespace(monotonic=lambda: next(moments)))
+
+    def refuse_with(error: OSError) -> None:
+        def fail(*_: object) -> socket.socket:
+            raise error
+
+        monkeypatch.setattr(socket, "create_connection", fail)
+
+    return refuse_with
+
+
+def test_the_time_without_a_connection_is_reported(refuse: Callable[[OSError], None]) -> None:
+    refuse(TimeoutError())
+    error = failure(Endpoint("desk", 5037))
+    assert error.message == "the adb server at desk:5037 did not accept a connection within 1.3 s"
+    assert error.details == {"address": "desk:5037"}
+    assert "adb kill-server" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(OSError(113, "No route to host"), "No route to host"), (OSError("it broke"), "it broke")],
+)
+def test_a_server_that_cannot_be_reached_is_reported(
+    error: OSError, reason: str, refuse: Callable[[OSError], None]
+) -> None:
+    refuse(error)
+    assert failure(Endpoint("desk", 5037)).message.endswith(f" cannot be reached: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("variables", "hint"),
+    [
+        ({"ANDROID_ADB_SERVER_PORT": ""}, "Run 'adb kill-server', then retry."),
+        ({"ANDROID_ADB_SERVER_PORT": "5038"}, "run 'unset ANDROID_ADB_SERVER_PORT'; it is desk:5037 now."),
+        ({"ANDROID_ADB_SERVER_ADDRESS": "desk"}, "run 'unset ANDROID_ADB_SERVER_ADDRESS'; it is desk:5037 now."),
+    ],
+)
+def test_a_server_that_cannot_be_reached_names_the_variable_that_sets_it(
+    variables: dict[str, str],
+    hint: str,
+    refuse: Callable[[OSError], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refuse(OSError("it broke"))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert hint in failure(Endpoint("desk", 5037)).hint
+
+
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n", b"OK", b"OKAYzzzz", b"OKAY00ffshort"])
 def test_another_program_at_the_address_is_reported(answer: bytes) -> None:
     with scripted(answer) as device:
@@ -243,6 +311,25 @@ def test_arguments_of_a_request_are_not_in_its_errors() -> None:
     with scripted(Pause()) as device, pytest.raises(ClawError) as error:
         exchange(device.endpoint, "host:pair:123456:192.168.1.2:37000", seconds=0.1)
     assert "123456" not in str(error.value)
+
+
+def test_a_request_has_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[float | None] = []
+
+    def connect(_: Endpoint, deadline: Deadline) -> Connection:
+        left.append(deadline.remaining)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    monkeypatch.setattr("clawperator.device.adb.server.Connection", connect)
+    with pytest.raises(NoServerError):
+        ask_server(unused(), "host:devices")
+    assert left == [5.0]
+
+
+def test_a_port_alone_is_an_address_only_where_it_is_meant() -> None:
+    assert read_address("5037") is None
+    assert read_address("5037", local_port=True) == ("localhost", 5037)
 
 
 def test_the_limit_of_a_command_holds_for_a_request() -> None:
@@ -299,6 +386,53 @@ def test_an_adb_program_that_hangs_is_left(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(ClawError, match=r"'adb kill-server' did not end within 0\.1 s") as error:
         run_adb("kill-server", seconds=0.1)
     assert error.value.code == "ADB_SERVER_FAILED"
+
+
+def test_an_adb_program_that_cannot_be_run_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "adb"
+    program.write_text("no program")
+    program.chmod(0o755)
+    monkeypatch.setenv("ADB_PATH", str(program))
+    with pytest.raises(ClawError, match=f"{program} failed: .*Exec format error") as error:
+        run_adb("devices")
+    assert (error.value.code, error.value.target) == ("ADB_SERVER_FAILED", str(program))
+    assert "adb kill-server" in error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("echo out; echo 'cannot  bind' >&2; exit 1", "cannot bind"),
+        ("echo out; exit 1", "out"),
+        ("printf '%600s' | tr ' ' x; exit 2", "x" * 500),
+    ],
+)
+def test_a_server_that_does_not_start_is_reported_with_its_output(
+    script: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_adb(tmp_path, monkeypatch, script)
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", "5038")
+    with pytest.raises(ClawError) as error:
+        start_server()
+    assert error.value.message == f"the adb server did not start at localhost:5038: {reason}"
+    assert error.value.target == "localhost:5038"
+
+
+def test_an_adb_program_has_half_a_minute_and_a_server_twenty_seconds_to_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_adb(tmp_path, monkeypatch, "")
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    calls: list[tuple[list[str], float]] = []
+
+    def run(arguments: list[str], *, timeout: float, **_: object) -> "subprocess.CompletedProcess[bytes]":
+        calls.append((arguments[1:], timeout))
+        return subprocess.CompletedProcess(arguments, 0, b"", b"")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    run_adb("devices", "-l")
+    start_server()
+    assert calls == [(["devices", "-l"], 30.0), (["start-server"], 20.0)]
 
 
 def test_a_server_of_another_computer_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,13 @@
 """Screenshots of devices that print more than a picture, or have several panels."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from clawperator.device.adb.client import Device
+from clawperator.device.adb import screencap
+from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
 from clawperator.device.adb.screencap import capture_png
 from clawperator.errors import ClawError
 from tests.support.command_doubles import CommandDoubles, Reply, double_server
@@ -130,3 +132,114 @@ def test_a_missing_picture_is_reported_with_what_the_device_said(phone: Phone, r
     assert reason in error.message
     assert "forbid" in error.hint
     assert "HWC" not in error.message
+
+
+class Shell:
+    """The commands of a device, answered in order, each after some time."""
+
+    def __init__(self, *answers: ShellAnswer | ClawError, seconds: float = 0.0) -> None:
+        self._answers = list(answers)
+        self._seconds = seconds
+        self.now = 1_000.0
+        self.calls: list[tuple[str, float, int]] = []
+
+    def run(self, _: Device, script: str, *, seconds: float, max_bytes: int) -> ShellAnswer:
+        self.calls.append((script, seconds, max_bytes))
+        self.now += self._seconds
+        answer = self._answers.pop(0)
+        if isinstance(answer, ClawError):
+            raise answer
+        return answer
+
+    def capture(self, monkeypatch: pytest.MonkeyPatch) -> bytes:
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(screencap, "run_shell", self.run)
+        return capture_png(Device("pixel", Endpoint("127.0.0.1", 1)))
+
+
+def answer(stdout: bytes = b"", stderr: bytes = b"") -> ShellAnswer:
+    return ShellAnswer(0, stdout, stderr)
+
+
+def listing(panels: str, picture: bytes) -> ShellAnswer:
+    return answer(f"{panels}panels listed\n".encode() + picture)
+
+
+FIRST = "dumpsys SurfaceFlinger --display-id; echo 'panels listed'; screencap -p"
+MIB_64 = 67_108_864
+
+
+def test_a_screenshot_has_thirty_seconds_for_all_of_its_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = Shell(
+        listing(PANELS, DEFAULT),
+        answer(),
+        answer(viewports((0, OUTER, True)).encode()),
+        answer(CHOSEN),
+        seconds=12.0,
+    )
+    assert shell.capture(monkeypatch) == CHOSEN
+    assert shell.calls == [
+        (FIRST, 30.0, MIB_64),
+        ("dumpsys window", 18.0, MIB_64),
+        ("dumpsys display", 6.0, MIB_64),
+        (f"screencap -p -d {OUTER}", 0.001, MIB_64),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "commands"),
+    [
+        (listing(PANELS.splitlines(keepends=True)[0], DEFAULT), 1),
+        (listing("", DEFAULT), 1),
+        (answer(b"Multiple displays\npanels listed\n" + DEFAULT), 1),  # not what screencap printed
+        (listing("", b"Multiple displays" + DEFAULT), 4),
+        (answer(DEFAULT, b"Multiple displays"), 4),
+        (listing(PANELS, DEFAULT), 4),
+    ],
+)
+def test_a_panel_is_chosen_where_there_are_several(
+    first: ShellAnswer, commands: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = Shell(first, answer(), answer(viewports((0, OUTER, True)).encode()), answer(CHOSEN))
+    assert shell.capture(monkeypatch) == (CHOSEN if commands > 1 else DEFAULT)
+    assert len(shell.calls) == commands
+
+
+def test_the_first_display_counts_where_the_focus_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = display_state(focus_line("com.a/com.a.B")) + display_state(focus_line("com.b/com.b.B"), number=1)
+    state = viewports((1, INNER, True), (0, OUTER, True))
+    shell = Shell(listing(PANELS, DEFAULT), answer(both.encode()), answer(state.encode()), answer(CHOSEN))
+    shell.capture(monkeypatch)
+    assert shell.calls[-1][0] == f"screencap -p -d {OUTER}"
+
+
+def test_the_first_picture_is_used_when_the_device_fails_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = ClawError("DEVICE_OFFLINE", "offline")
+    assert Shell(listing(PANELS, DEFAULT), gone).capture(monkeypatch) == DEFAULT
+    with pytest.raises(ClawError, match="offline"):
+        Shell(listing(PANELS, b""), gone).capture(monkeypatch)
+
+
+def test_a_picture_ends_at_its_last_end_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, end = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
+    assert Shell(listing("", start + end + b"\n")).capture(monkeypatch) == start + end
+    assert Shell(listing("", start + end + end + b"\n")).capture(monkeypatch) == start + end + end
+
+
+@pytest.mark.parametrize(
+    ("first", "reason"),
+    [
+        (listing("", b"a" + b"b" * 4_096), ": " + "b" * 299 + "…"),
+        (listing("", b"  no\nscreen \n"), ": no screen"),
+        (answer(b"panels listed\nout", b"err\n"), ": err"),
+        (answer(b"panels listed\nout", b" \n"), ": out"),
+        (listing("", b""), ""),
+    ],
+)
+def test_the_reason_of_a_missing_picture_is_one_line(
+    first: ShellAnswer, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ClawError) as error:
+        Shell(first).capture(monkeypatch)
+    assert error.value.message == f"pixel returned no screenshot{reason}"
+    assert error.value.details == {"command": "screencap"}

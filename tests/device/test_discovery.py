@@ -216,7 +216,9 @@ def test_a_long_serial_or_state_is_cut(adb: Adb) -> None:
     assert notes[0].endswith(f": '{'z' * 200}'")
 
 
-def test_devices_with_serials_of_their_own_need_no_list_of_paths(adb: Adb) -> None:
+def test_devices_with_serials_of_their_own_need_no_list_of_paths(
+    adb: Adb, stack: ExitStack, tmp_path: Path
+) -> None:
     requests: list[str] = []
 
     def answer(request: str) -> bytes:
@@ -227,6 +229,8 @@ def test_devices_with_serials_of_their_own_need_no_list_of_paths(adb: Adb) -> No
     list_devices()
     resolve_device(None)
     resolve_device("pixel")
+    put_in_box(stack, tmp_path, "claw-1", server_port=adb.port)
+    list_devices()
     assert set(requests) == {"host:devices"}
 
 
@@ -251,6 +255,11 @@ def test_devices_with_the_same_serial_are_told_apart_by_their_paths(serial: str,
     assert error.code == "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"
     assert error.hint == "Choose one by its USB path, for example with '--device usb:1-2'."
     assert refused().details == {"devices": ["usb:1-2", "usb:1-3"]}
+
+
+def test_a_device_keeps_its_serial_beside_others_that_share_one(adb: Adb) -> None:
+    adb.lists_on_usb(("0123", "device", "usb:1-2"), ("pixel", "device", "usb:1-3"), ("0123", "device", "usb:1-4"))
+    assert [device.serial for device in list_devices()] == ["usb:1-2", "pixel", "usb:1-4"]
 
 
 def test_devices_with_the_same_serial_and_no_path_must_be_disconnected(adb: Adb) -> None:

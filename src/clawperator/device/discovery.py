@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -206,9 +207,9 @@ def _list(endpoint: Endpoint, *, with_paths: bool = False) -> list[_Row]:
     """
     reported = [_split(line) for line in ask_server(endpoint, "host:devices").split("\n") if line]
     names = [serial for serial, _ in reported]
-    unusable = {name for name in names if name == NO_SERIAL or not is_serial(name)}
-    if len(set(names)) < len(names):
-        unusable.update(name for name in names if names.count(name) > 1)
+    unusable = {
+        name for name, count in Counter(names).items() if count > 1 or name == NO_SERIAL or not is_serial(name)
+    }
     paths = _usb_paths(endpoint, names) if with_paths or unusable else [""] * len(names)
     rows = [
         _Row((path if serial in unusable else "") or serial, state, serial, path)

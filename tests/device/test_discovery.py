@@ -11,6 +11,7 @@ from clawperator._notes import listening
 from clawperator.device import discovery
 from clawperator.device.adb import binary
 from clawperator.device.adb.client import Endpoint
+from clawperator.device.adb.server import server_failed
 from clawperator.device.discovery import ListedDevice, is_wireless, list_devices, resolve_device
 from clawperator.device.serials import NO_SERIAL
 from clawperator.errors import ClawError
@@ -232,6 +233,17 @@ def test_devices_with_serials_of_their_own_need_no_list_of_paths(
     put_in_box(stack, tmp_path, "claw-1", server_port=adb.port)
     list_devices()
     assert set(requests) == {"host:devices"}
+
+
+def test_a_list_of_paths_that_takes_two_seconds_is_done_without(adb: Adb, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(endpoint: Endpoint, request: str, *, seconds: float = 5.0) -> str:
+        if request == "host:devices-l" and seconds <= 2:
+            raise server_failed(endpoint, "did not answer", "Retry.")
+        return f"{NO_SERIAL}\tdevice usb:1-2\n"
+
+    adb.lists()
+    monkeypatch.setattr(discovery, "ask_server", ask)
+    assert list_devices() == [ListedDevice(NO_SERIAL, "device usb:1-2")]
 
 
 def test_a_path_that_cannot_be_used_is_left_out(adb: Adb) -> None:

@@ -1,6 +1,7 @@
 """Running a plan: its checks, the time that it gets on the device, its log, and the hints of its result."""
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +30,7 @@ from clawperator.device.lease import Holder, lease
 from clawperator.device.operators import OperatorChoice
 from clawperator.device.run import reconcile, run_plan
 from clawperator.errors import ClawError, default_hint
-from clawperator.policy import Policy, PolicyGate, enforcing, read_rule
+from clawperator.policy import Policy, PolicyGate, enforcing, policy_environment, read_rule
 from clawperator.testing import ScriptedBackend
 
 DEVICE = Device("claw-1", Endpoint("127.0.0.1", 1, simulated=True))
@@ -229,6 +230,27 @@ def test_a_policy_checks_the_nodes_that_the_host_chooses(
     assert (watched[0].check_target is not None) == checked
 
 
+@pytest.mark.parametrize("inherited", [True, False])
+def test_a_policy_may_come_from_the_process_that_started_this_one(
+    watched: list[RunWatch], monkeypatch: pytest.MonkeyPatch, *, inherited: bool
+) -> None:
+    with enforcing(PolicyGate(Policy("full", deny=(read_rule("click(*)", "test"),)))):
+        variables = policy_environment()
+    monkeypatch.delitem(sys.modules, "clawperator.policy.enforcement")  # nothing in this process set a policy
+    if not inherited:
+        monkeypatch.setattr("clawperator.policy.check_actions", lambda _: pytest.fail("no policy is in force"))
+        run(click(textEquals="Delete", index=1))
+        assert watched[0].check_target is None
+        return
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ClawError) as error:
+        run(CLICK)
+    assert error.value.code == "PERMISSION_DENIED"
+    run({"id": "q", "type": "query", "params": {}})
+    assert watched[0].check_target is not None
+
+
 @pytest.mark.usefixtures("watched")
 def test_a_secret_is_masked_in_steps_and_errors(watched: list[RunWatch], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_PASSWORD", "correct horse 7")
@@ -269,12 +291,12 @@ IDS = {"commandId": "c", "taskId": "t", "deviceId": "claw-1"}
 
 
 class SlowBackend(ScriptedBackend):
-    """Takes a quarter of a second, and may fail."""
+    """Takes 750 ms, and may fail."""
 
     error: BaseException | None = None
 
     def run(self, plan: Plan) -> ResultEnvelope:
-        time.sleep(0.25)
+        time.sleep(0.75)
         if self.error is not None:
             raise self.error
         return super().run(plan)
@@ -285,7 +307,7 @@ def test_the_log_has_the_ids_and_the_status_of_a_run() -> None:
     run(LOOK, backend=SlowBackend({"text": "secret"}))
     run(LOOK, backend=SlowBackend({"error": "NODE_NOT_FOUND"}))
     started = {"level": "info", "event": "execution.started", **IDS}
-    ended = {"event": "execution.finished", "durationMs": 250, **IDS}
+    ended = {"event": "execution.finished", "durationMs": 750, **IDS}
     assert list(logged()) == [
         started,
         {"level": "info", "status": "success", **ended},
@@ -310,24 +332,24 @@ def test_the_log_has_the_end_of_a_run_without_a_result(error: BaseException, ent
     backend.error = error
     with pytest.raises(type(error)):
         run(LOOK, backend=backend)
-    assert list(logged())[1:] == [{**entry, "durationMs": 250, **IDS}]
+    assert list(logged())[1:] == [{**entry, "durationMs": 750, **IDS}]
 
 
 def test_a_trace_has_the_lease_the_backend_and_the_times(
     sleeps: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with lease("claw-1", "first", 0) as held:
-        held.sending("first", 0.5, "com.operator")
+        held.sending("first", 0.75, "com.operator")
     monkeypatch.setattr(run_module, "_has_finished", lambda _device, _holder, seconds: sleeps.append(seconds))
     lines: list[str] = []
     with listening(None, lines.append):
         run(LOOK, CLICK, backend=SlowBackend())
     assert lines == [
-        "lease of claw-1 after 500 ms; backend SlowBackend",
-        "run c: snapshot_ui and 1 more, timeout 4500 ms",
+        "lease of claw-1 after 750 ms; backend SlowBackend",
+        "run c: snapshot_ui and 1 more, timeout 4250 ms",
         "step look (snapshot_ui): success",
         "step tap (click): success",
-        "success after 750 ms by SlowBackend",
+        "success after 1500 ms by SlowBackend",
     ]
 
 

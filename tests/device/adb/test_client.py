@@ -141,6 +141,21 @@ def test_a_refused_shell_of_a_supported_android_is_another_failure(sdk: bytes | 
     assert code_of(error) == "DEVICE_SHELL_UNAVAILABLE"
 
 
+def test_a_refused_shell_is_explained_within_three_seconds_per_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[float | None] = []
+    connect = Connection.__init__
+
+    def connect_and_keep(connection: Connection, endpoint: Endpoint, deadline: Deadline) -> None:
+        left.append(deadline.remaining)
+        connect(connection, endpoint, deadline)
+
+    monkeypatch.setattr(Connection, "__init__", connect_and_keep)
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    with answering(old_adbd(b"30\n")) as listener, pytest.raises(ClawError, match="closed"):
+        run_shell(Device("pixel", Endpoint(*listener.getsockname())), "true", seconds=50)
+    assert left == [50.0, 3.0, 3.0]
+
+
 @pytest.mark.parametrize(
     "stream",
     [b"", packet(1, b"half"), packet(1, b"half")[:-1], bytes([1, 255, 255, 255, 127]) + b"x"],
@@ -380,7 +395,7 @@ def test_raw_output_has_a_limit_by_default(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_trace_has_the_program_its_result_and_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    moments = iter([10.0, 12.5, 20.0, 20.25])
+    moments = iter([10.0, 12.5, 20.0, 20.75])
     with (
         scripted(OKAY, OKAY, after=packet(1, b"abc") + packet(3, b"\1")) as device,
         listening(None, lines.append),
@@ -392,7 +407,7 @@ def test_a_trace_has_the_program_its_result_and_its_time(monkeypatch: pytest.Mon
         )
         run_shell(device, "input text secret", seconds=HANG_SECONDS)
         exec_out(device, "screencap -p", seconds=HANG_SECONDS)
-    assert lines == ["shell input: exit code 1 after 2500 ms", "exec screencap: 14 bytes after 250 ms"]
+    assert lines == ["shell input: exit code 1 after 2500 ms", "exec screencap: 14 bytes after 750 ms"]
 
 
 def test_a_command_that_fails_names_its_program_but_not_its_arguments() -> None:

@@ -409,7 +409,7 @@ def test_a_recording_is_noted_for_later_secrets(tmp_path: Path) -> None:
     start = {"type": "start_recording", "params": {"sessionId": "demo"}}
     run(LOOK, backend=ScriptedBackend({"sessionId": "demo"}))
     assert files() == 0
-    run(LOOK, start, backend=ScriptedBackend({}, {"sessionId": "demo"}))
+    run(start, backend=ScriptedBackend({"sessionId": "demo"}))
     assert files() == 1
 
 

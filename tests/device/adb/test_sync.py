@@ -440,6 +440,14 @@ def test_a_result_is_read_within_64_kib_of_output(
         install_apk(DEVICE, apk)
 
 
+def test_output_that_arrives_byte_by_byte_is_read_once(
+    apk: str, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = iter(b"\n" * 65_000 + b"warning: Success\nSuccess\n")
+    monkeypatch.setattr(service.connection, "read_some", lambda: bytes([next(output)]))
+    assert install_apk(DEVICE, apk) == 65_537
+
+
 def test_a_device_that_stops_reading_still_has_a_verdict(apk: str, service: Service) -> None:
     class Full(ScriptedConnection):
         def write(self, _: bytes, /) -> None:

@@ -214,12 +214,15 @@ class _InstallNotes:
 
 def _read_verdict(connection: Connection) -> str:
     """The first line with the result, or all output."""
-    output = b""
+    output = bytearray()
+    read = 0
     while len(output) < _MAX_REASON and (block := connection.read_some()):
         output += block
-        for line in output.split(b"\n")[:-1]:
+        end = output.rfind(b"\n", read) + 1
+        for line in output[read:end].split(b"\n"):
             if line.startswith((b"Success", b"Failure")):
                 return one_line(line.decode("utf-8", "replace"), 500)
+        read = max(read, end)
     return one_line(output.decode("utf-8", "replace"), 500)
 
 

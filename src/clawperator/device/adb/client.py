@@ -318,7 +318,8 @@ def run_shell(device: Device, script: str, *, seconds: float, max_bytes: int = 1
     except (OSError, RefusedError) as e:
         raise _not_run(device, script, e) from e
     trace(f"shell {_program(script)}: exit code {code} after {_ms_since(began)} ms")
-    return ShellAnswer(255 if code is None else code, bytes(out), bytes(err))
+    assert code is not None, "packets end with the exit code"
+    return ShellAnswer(code, bytes(out), bytes(err))
 
 
 def exec_out(device: Device, script: str, *, seconds: float, max_bytes: int = 64 * 1024 * 1024) -> bytes:
@@ -339,7 +340,7 @@ def exec_out(device: Device, script: str, *, seconds: float, max_bytes: int = 64
 
 def _program(script: str) -> str:
     """The program of a command line, without its arguments: they may be secret."""
-    return script.split(" ", 1)[0]
+    return script.partition(" ")[0]
 
 
 def _ms_since(moment: float) -> int:

@@ -572,7 +572,7 @@ def test_a_process_of_another_user_may_hold_the_lease(monkeypatch: pytest.Monkey
         raise PermissionError
 
     monkeypatch.setattr(os, "kill", forbid)
-    assert not Holder(7, "c", 0).is_abandoned
+    assert not Holder(1, "c", 0).is_abandoned
 
 
 # Waiting

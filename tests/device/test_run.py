@@ -28,7 +28,7 @@ from clawperator.device.backends import RunWatch
 from clawperator.device.host_log import log_file
 from clawperator.device.lease import Holder, lease
 from clawperator.device.operators import OperatorChoice
-from clawperator.device.run import reconcile, run_plan
+from clawperator.device.run import add_views, reconcile, run_plan
 from clawperator.errors import ClawError, default_hint
 from clawperator.policy import Policy, PolicyGate, enforcing, policy_environment, read_rule
 from clawperator.testing import ScriptedBackend
@@ -448,6 +448,12 @@ def envelope(status: Any, *steps: StepResult, code: str | None = None) -> Result
     return ResultEnvelope(
         "c", "t", status, list(steps), None if status == "success" else "it failed", code or UNSET
     )
+
+
+def test_a_plain_snapshot_needs_no_references() -> None:
+    result = envelope("success", StepResult("look", "snapshot_ui", True, {"text": "<a/>"}))
+    viewed = add_views(plan_of(LOOK), result, lambda: pytest.fail("no view was asked for"))
+    assert viewed.stepResults[0].data["text"] == "<a/>"
 
 
 def test_a_failed_step_is_the_outcome_whatever_the_device_reports() -> None:

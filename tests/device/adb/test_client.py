@@ -429,6 +429,10 @@ def test_only_a_simulated_phone_has_an_address_of_its_own(*, simulated: bool, ad
     assert simulated_address(Device("a", Endpoint("127.0.0.1", 5038, simulated=simulated))) == address
 
 
+def test_an_adb_server_is_a_real_one_by_default() -> None:
+    assert simulated_address(Device("a", Endpoint("127.0.0.1", 5038))) == ""
+
+
 def test_an_answer_is_shown_in_one_short_line() -> None:
     answer = ShellAnswer(1, b"a\nb" + b"x" * 600, b"")
     assert repr(answer) == f"<ShellAnswer 1: 'a b{'x' * 76}…'>"

@@ -1,23 +1,31 @@
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Self
 
 import pytest
+from msgspec import UNSET
 
+from clawperator import _deadline
+from clawperator._notes import listening
+from clawperator.contract.limits import HOST_GRACE_MS
+from clawperator.contract.wire import OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import operator_link as operator
-from clawperator.device.backends.operator_link import Delivered, deliver
+from clawperator.device.backends.operator_link import Delivered, deliver, operator_not_installed
 from clawperator.device.operators import OperatorChoice
 from clawperator.device.run import reconcile
+from clawperator.device.setup import version_check
 from clawperator.errors import ClawError
 from clawperator.testing import SimulatedPhone, simulated_phone
-from tests.device.adb.scripted_server import OKAY, Pause, packet, refusal, scripted
+from tests.device.adb.scripted_server import LOCALHOST, OKAY, Pause, answering, packet, refusal, scripted, text
 from tests.support.fast_clock import SkippingClock
 from tests.support.hanging import HANG_SECONDS
 
 PACKAGE = "com.clawperator.operator"
+DEV = OPERATOR_PACKAGES[1]
 HEAD = b"clock 1.5\nsent\nprocess 42\n"
 
 
@@ -318,14 +326,18 @@ def test_the_hint_of_a_timeout_depends_on_how_far_the_delivery_got(
 
 
 class RecordedLease:
-    """Records whether something may still run."""
+    """Records what was sent, what is known of it, and whether it may still run."""
 
     def __init__(self) -> None:
+        self.sent: tuple[object, ...] = ()
+        self.facts: dict[str, str] = {}
         self.has_ended = False
 
-    def sending(self, *_: object) -> None: ...
+    def sending(self, *sent: object) -> None:
+        self.sent = sent
 
-    def noted(self, **_: str) -> None: ...
+    def noted(self, **facts: str) -> None:
+        self.facts |= facts
 
     def ended(self) -> None:
         self.has_ended = True
@@ -348,3 +360,252 @@ def test_a_lease_is_told_when_nothing_runs_any_more(output: bytes, code: int | N
     with scripted(OKAY, OKAY, after=stream) as device, suppress(ClawError):
         deliver(device, PACKAGE, execution(), lease=lease)  # type: ignore[arg-type]
     assert lease.has_ended is has_ended
+
+
+def test_a_lease_gets_what_finds_the_result_again() -> None:
+    lease = RecordedLease()
+    stream = packet(1, f"operator {DEV}\n".encode() + HEAD + result(envelope()))
+    document = execution() | {"timeoutMs": 60_000}
+    with scripted(OKAY, OKAY, after=stream) as device:
+        deliver(device, OperatorChoice(), document, lease=lease)  # type: ignore[arg-type]
+    assert lease.sent == ("c-1", 60.0, PACKAGE, "")
+    assert lease.facts == {
+        "operator": DEV,
+        "device_time": "1.5",
+        "operator_pid": "42",
+    }
+
+
+@pytest.mark.parametrize("output", [b"clock now\nsent\nprocess 4x\n", b"clock \nsent\nprocess \n"])
+def test_a_clock_or_process_that_makes_no_sense_is_not_noted(output: bytes) -> None:
+    lease = RecordedLease()
+    with scripted(OKAY, OKAY, after=packet(1, output + result(envelope()))) as device:
+        deliver(device, PACKAGE, execution(), lease=lease)  # type: ignore[arg-type]
+    assert (lease.facts, lease.has_ended) == ({}, True)
+
+
+def test_a_malformed_result_is_the_end_of_the_command() -> None:
+    lease = RecordedLease()
+    stream = packet(1, HEAD + result(envelope(status="done")))
+    with scripted(OKAY, OKAY, after=stream) as device, pytest.raises(ClawError):
+        deliver(device, PACKAGE, execution(), lease=lease)  # type: ignore[arg-type]
+    assert lease.has_ended
+
+
+def test_a_device_too_old_for_the_script_runs_nothing() -> None:
+    def answer(request: str) -> bytes:
+        if "features" in request:
+            return text("cmd")
+        return refusal("closed") if request.startswith("shell") else OKAY
+
+    lease = RecordedLease()
+    with answering(answer) as listener:
+        device = Device("old", Endpoint(LOCALHOST, listener.getsockname()[1]))
+        with pytest.raises(ClawError) as error:
+            deliver(device, PACKAGE, execution(), lease=lease)  # type: ignore[arg-type]
+    assert error.value.code == "ANDROID_VERSION_UNSUPPORTED"
+    assert lease.has_ended
+
+
+def test_a_plan_that_is_too_large_for_adb_runs_nothing() -> None:
+    quotes = {"id": "a1", "type": "enter_text", "params": {"matcher": {"textEquals": "a"}, "text": "'" * 20_000}}
+    lease = RecordedLease()
+    with scripted(OKAY, OKAY) as device, pytest.raises(ClawError) as error:
+        deliver(device, PACKAGE, execution(quotes), lease=lease)  # type: ignore[arg-type]
+    assert (error.value.code, error.value.after_effect) == ("PAYLOAD_TOO_LARGE", False)
+    assert lease.has_ended
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "status"),
+    [(b"", 3, "not_sent"), (b"", 6, "not_sent"), (b"clock 1\n", 3, "unknown"), (b"", 4, "unknown")],
+)
+def test_nothing_was_sent_when_the_script_ended_before_the_broadcast(
+    output: bytes, code: int, status: str
+) -> None:
+    assert lost(output, code=code).extra["broadcastDispatchStatus"] == status
+
+
+# Traces
+
+
+@pytest.mark.parametrize(
+    ("choice", "found", "traced"),
+    [
+        (OperatorChoice(PACKAGE), b"", [f"connected to scripted: broadcast to {PACKAGE}"]),
+        (
+            OperatorChoice(),
+            f"operator {DEV}\n".encode(),
+            [
+                "connected to scripted: broadcast to its Operator",
+                f"Operator {DEV} on scripted",
+            ],
+        ),
+    ],
+)
+def test_a_delivery_is_traced(choice: OperatorChoice, found: bytes, traced: list[str]) -> None:
+    traces: list[str] = []
+    stream = packet(1, found + HEAD + logged("working") + b"no record\n" + result(envelope()))
+    with scripted(OKAY, OKAY, after=stream) as device, listening(None, traces.append):
+        deliver(device, choice, execution())
+    assert traces == [
+        *traced,
+        "broadcast sent; waiting for the Operator's process",
+        "reading the log of process 42, waiting for the result",
+        "result of c-1 after 2 log lines",
+    ]
+
+
+# Time
+
+
+class FakeStream:
+    """A shell stream that runs ``during`` before each packet."""
+
+    def __init__(self, packets: list[bytes], during: Callable[[], None]) -> None:
+        self.code = None
+        self._packets = packets
+        self._during = during
+
+    def __call__(self, *_: object, before_request: Callable[[], None], **__: object) -> "FakeStream":
+        before_request()
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def packets(self) -> Iterator[tuple[bool, bytes]]:
+        for data in self._packets:
+            self._during()
+            yield False, data
+        raise TimeoutError
+
+
+def timed_out(
+    monkeypatch: pytest.MonkeyPatch, packets: list[bytes], *actions: dict[str, Any], each: float = 0.0
+) -> ClawError:
+    """The error of a delivery of 30 seconds whose packets each take so many seconds."""
+    now = [100.0]
+
+    def wait() -> None:
+        now[0] += each
+
+    monkeypatch.setattr(_deadline, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(operator, "ShellStream", FakeStream(packets, wait))
+    with pytest.raises(ClawError) as error:
+        deliver(Device("claw-1", Endpoint(LOCALHOST, 1)), PACKAGE, execution(*actions) | {"timeoutMs": 30_000})
+    assert error.value.code == "RESULT_ENVELOPE_TIMEOUT"
+    return error.value
+
+
+def test_a_result_may_come_until_the_timeout_and_the_grace_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [{"id": name, "type": "sleep", "params": {"durationMs": 0}} for name in ("a1", "a2", "a3")]
+    error = timed_out(monkeypatch, [HEAD], *steps)
+    seconds = 30_000 + HOST_GRACE_MS
+    assert error.message == f"no result within {seconds} ms; the command was sent"
+    assert error.details == {
+        "commandId": "c-1",
+        "taskId": "t-1",
+        "lastActionId": "a3",
+        "lastActionType": "sleep",
+        "lastActionCaveat": "the last action of the plan, not the one that was running",
+        "phase": "waiting",
+        "elapsedMs": seconds,
+        "timeoutMs": 30_000,
+    }
+
+
+def test_a_result_after_the_deadline_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = (30_000 + HOST_GRACE_MS) / 1000
+    error = timed_out(monkeypatch, [HEAD + result(envelope())], each=late)
+    assert error.message.endswith("delivery unknown")
+
+
+# Errors
+
+
+def test_a_long_line_of_the_log_is_cut_in_an_error() -> None:
+    events = lost(HEAD + logged("x" * 500)).extra["lastCorrelatedEvents"]
+    assert events == ["x" * 200]
+
+
+@pytest.mark.parametrize(("code", "shown"), [(None, UNSET), ("NODE_NOT_FOUND", "NODE_NOT_FOUND")])
+def test_an_error_code_is_optional(code: str | None, shown: object) -> None:
+    changes = {"status": "failed", "error": "e", "stepResults": []} | ({} if code is None else {"errorCode": code})
+    assert delivered(HEAD + result(envelope(**changes))).envelope.errorCode == shown
+
+
+def failed_script(stderr: str, code: int) -> ClawError:
+    stream = packet(1, b"clock 1\n") + packet(2, stderr.encode()) + packet(3, bytes([code]))
+    with scripted(OKAY, OKAY, after=stream) as device, pytest.raises(ClawError) as error:
+        deliver(device, "com.x", execution())
+    return error.value
+
+
+@pytest.mark.parametrize(
+    ("stderr", "code", "message"),
+    [
+        ("x" * 301, 4, f"the broadcast to com.x failed: {'x' * 299}…"),
+        (
+            "logcat: bad",
+            1,
+            "lost the connection to scripted while dispatching: logcat exited with code 1: logcat: bad",
+        ),
+        ("", 1, "lost the connection to scripted while dispatching: logcat exited with code 1"),
+        ("", 5, "Operator com.x is installed on scripted but not running"),
+        ("Error: com.x does not exist", 4, "Operator com.x is not installed on scripted"),
+        ("", 3, "Operator com.x is not installed on scripted"),
+    ],
+)
+def test_an_error_of_the_script_is_named(stderr: str, code: int, message: str) -> None:
+    assert failed_script(stderr, code).message == message
+
+
+def test_an_error_of_the_script_has_the_diagnostics_of_the_delivery() -> None:
+    for code in (3, 4, 5):
+        assert failed_script("", code).extra == {
+            "broadcastDispatchStatus": "unknown",
+            "lastCorrelatedEvents": [],
+            "deviceId": "scripted",
+            "operatorPackage": "com.x",
+        }
+
+
+@pytest.mark.parametrize(
+    ("package", "options", "questions"),
+    [(PACKAGE, {}, 1), (PACKAGE, {"variants": False}, 0), ("com.x", {}, 0)],
+)
+def test_another_variant_is_looked_for_only_where_it_helps(
+    package: str, options: dict[str, bool], questions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def installed(device: Device) -> list[str]:
+        asked.append(device.serial)
+        return [DEV]
+
+    monkeypatch.setattr(version_check, "list_packages", installed)
+    error = operator_not_installed(package, Device("claw-1", Endpoint(LOCALHOST, 1)), **options)
+    assert len(asked) == questions
+    assert (f"but {DEV} is" in error.message, f"--operator-package {DEV}" in error.hint) == (bool(questions),) * 2
+    assert (error.details or {}).get("installed") == ([DEV] if questions else None)
+    assert error.extra == {
+        "broadcastDispatchStatus": "not_sent",
+        "deviceId": "claw-1",
+        "operatorPackage": package,
+    }
+
+
+def test_without_another_variant_the_install_command_is_the_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(version_check, "list_packages", lambda _: [])
+    error = operator_not_installed(PACKAGE, Device("claw-1", Endpoint(LOCALHOST, 1)))
+    command = "clawperator operator setup --apk <operator.apk> --device claw-1"
+    assert error.hint == f"Install it with '{command}', or add '--backend adb'."
+    assert error.details == {
+        "checkId": "readiness.apk.presence",
+        "summary": f"Operator {PACKAGE} is not installed on claw-1",
+        "detail": error.hint,
+        "installCommand": command,
+    }

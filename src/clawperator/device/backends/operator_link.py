@@ -132,7 +132,7 @@ class _Delivery:
             self._dispatched = "not_sent"
             raise self._connection_error(str(e)) from e
         except ClawError as e:
-            if e.code == "ANDROID_VERSION_UNSUPPORTED":  # it refused the script
+            if e.code in ("ANDROID_VERSION_UNSUPPORTED", "PAYLOAD_TOO_LARGE"):  # its shell did not get the script
                 self._dispatched = "not_sent"
             raise
         except TimeoutError as e:

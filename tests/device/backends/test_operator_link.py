@@ -578,7 +578,7 @@ def test_an_error_of_the_script_has_the_diagnostics_of_the_delivery() -> None:
     [(PACKAGE, {}, 1), (PACKAGE, {"variants": False}, 0), ("com.x", {}, 0)],
 )
 def test_another_variant_is_looked_for_only_where_it_helps(
-    package: str, options: dict[str, bool], questions: int, monkeypatch: pytest.MonkeyPatch
+    package: str, options: dict[str, Any], questions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
 
@@ -596,6 +596,14 @@ def test_another_variant_is_looked_for_only_where_it_helps(
         "deviceId": "claw-1",
         "operatorPackage": package,
     }
+
+
+def test_a_device_without_an_enabled_operator_is_not_asked_for_its_apps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(version_check, "list_packages", lambda _: pytest.fail("the device was asked"))
+    choice = OperatorChoice(may_be_absent=True)
+    with scripted(OKAY, OKAY, after=packet(3, b"\x06")) as device, pytest.raises(ClawError) as error:
+        deliver(device, choice, execution())
+    assert (error.value.code, choice.is_absent) == ("OPERATOR_NOT_INSTALLED", True)
 
 
 def test_without_another_variant_the_install_command_is_the_hint(monkeypatch: pytest.MonkeyPatch) -> None:

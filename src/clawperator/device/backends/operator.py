@@ -163,8 +163,8 @@ class OperatorRun:
             return self._meets_expectation(action)
         if not _looks_first(action):
             self.require_operator()
-        previous = self._actions[at - 1].type if at else None
-        step, may_continue = self._host_engine().run_action(action, self._deadline, previous)
+        # The action before matters only for a snapshot that does not wait: the Operator takes those.
+        step, may_continue = self._host_engine().run_action(action, self._deadline, None)
         self._raise_link_error(step)
         self.steps.append(step)
         return may_continue

@@ -11,40 +11,11 @@ from clawperator.device.backends.adb import AdbDriver
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 from clawperator.ui.parse import parse_hierarchy
+from tests.device.backends.scripted_shell import ScriptedShell, reply, xml
 
 IDLE = "ERROR: could not get idle state.\n"
 NULL_ROOT = "ERROR: null root node returned by UiTestAutomationBridge.\n"
 SIZE = "Physical size: 100x200\n"
-
-
-def reply(out: str = "", err: str = "", code: int = 0) -> ShellAnswer:
-    return ShellAnswer(code, out.encode(), err.encode())
-
-
-def xml(*fields: str, rotation: int = 0) -> str:
-    nodes = "".join(f'<node class="android.widget.EditText" bounds="[0,0][10,10]" {f}/>' for f in fields)
-    return f"<?xml version='1.0'?><hierarchy rotation=\"{rotation}\">{nodes}</hierarchy>"
-
-
-class ScriptedShell:
-    """Answers a script by the first rule whose words it contains; several answers of a rule are used in order."""
-
-    def __init__(self, **rules: ShellAnswer | list[ShellAnswer]) -> None:
-        self.rules = {words.replace("_", " "): answer for words, answer in rules.items()}
-        self.asked: list[str] = []
-
-    def shell(self, _device: Device, script: str, *, seconds: float) -> ShellAnswer:
-        assert seconds > 0
-        self.asked.append(script)
-        for words, answer in self.rules.items():
-            if words in script:
-                if isinstance(answer, ShellAnswer):
-                    return answer
-                return answer.pop(0) if len(answer) > 1 else answer[0]
-        return reply()
-
-    def named(self, words: str) -> list[str]:
-        return [script for script in self.asked if words in script]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """A device whose shell answers from a table, without a connection, and a clock that only sleeps move."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ class ScriptedShell:
         return [script for script in self.asked if words in script]
 
 
-def connect(monkeypatch: pytest.MonkeyPatch, phone: ScriptedShell, **options: float) -> AdbDriver:
+def connect(monkeypatch: pytest.MonkeyPatch, phone: ScriptedShell, **options: Any) -> AdbDriver:
     """A driver of this device."""
     monkeypatch.setattr(adb_shell, "run_shell", phone.shell)
     return AdbDriver(DEVICE, **options)

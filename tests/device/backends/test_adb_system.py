@@ -237,7 +237,7 @@ def line(pid: int | str, message: str = "hello") -> str:
 
 
 def log(
-    monkeypatch: pytest.MonkeyPatch, since: str = "01-31 12:00:00", max_lines: int = 50, **rules: ShellAnswer
+    monkeypatch: pytest.MonkeyPatch, since: str = "01-31 12:00:00", max_lines: int = 50, **rules: Any
 ) -> tuple[list[str], list[str]]:
     """The lines of the log of an app, and the commands that read them."""
     phone = ScriptedShell(**{"dumpsys package": reply(PACKAGE), **rules})
@@ -271,7 +271,7 @@ def test_a_log_starts_at_a_time_that_every_logcat_reads(
     assert asked[-1] == f"logcat -d -v threadtime -T {start} --uid 10012"
 
 
-def unread(monkeypatch: pytest.MonkeyPatch, since: str = "01-31 12:00:00", **rules: ShellAnswer) -> ClawError:
+def unread(monkeypatch: pytest.MonkeyPatch, since: str = "01-31 12:00:00", **rules: Any) -> ClawError:
     with pytest.raises(ClawError) as error:
         log(monkeypatch, since, **rules)
     return error.value
@@ -298,7 +298,8 @@ def test_a_log_that_cannot_be_read_is_reported_with_the_reason(
 
 
 def test_a_log_in_which_only_other_apps_wrote_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines, asked = log(monkeypatch, **{"-t 1": reply(line(9)), "logcat": reply()})
+    rules: dict[str, Any] = {"-t 1": reply(line(9)), "logcat": reply()}
+    lines, asked = log(monkeypatch, **rules)
     assert (lines, asked[-1]) == ([], "logcat -d -v threadtime -t 1")
 
 
@@ -307,7 +308,8 @@ def test_a_log_with_lines_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_app_that_is_not_installed_has_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    error = unread(monkeypatch, **{"dumpsys package": reply("Unable to find package: com.a\n")})
+    rules: dict[str, Any] = {"dumpsys package": reply("Unable to find package: com.a\n")}
+    error = unread(monkeypatch, **rules)
     assert (error.code, error.details) == ("APP_NOT_FOUND", {"application_id": "com.a"})
 
 
@@ -329,14 +331,14 @@ OLD_PS = "USER PID PPID VSIZE RSS WCHAN PC NAME\nu0_a12 71 200 1 2 s 0 S com.a\n
     ids=["pidof", "ps", "a failed pidof", "Android 7"],
 )
 def test_an_older_device_gives_the_log_of_the_processes_that_run(
-    monkeypatch: pytest.MonkeyPatch, rules: dict[str, ShellAnswer], pids: list[str], commands: list[str]
+    monkeypatch: pytest.MonkeyPatch, rules: dict[str, Any], pids: list[str], commands: list[str]
 ) -> None:
     printed = reply("".join(map(line, (71, 72, 73))) + "01-31 12:00:00.000 71\n", "warning\n", 1)
-    lines, asked = log(monkeypatch, **rules, **{"--uid": BY_UID, "logcat": printed})
+    lines, asked = log(monkeypatch, **rules | {"--uid": BY_UID, "logcat": printed})
     assert lines == [line(pid).rstrip() for pid in pids]
     assert [script.split()[0] for script in asked[2:-1]] == commands
 
 
 def test_an_older_device_may_have_no_line_of_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = {"pidof": reply("71\n"), "--uid": BY_UID, "-t 1": reply(line(9)), "logcat": reply()}
+    rules: dict[str, Any] = {"pidof": reply("71\n"), "--uid": BY_UID, "-t 1": reply(line(9)), "logcat": reply()}
     assert log(monkeypatch, **rules)[0] == []

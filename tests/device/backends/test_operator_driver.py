@@ -7,13 +7,14 @@ import pytest
 from clawperator._deadline import Deadline
 from clawperator.contract import StepResult
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.backends import RunWatch
+from clawperator.device.backends import RunWatch, adb_shell
 from clawperator.device.backends.adb import AdbDriver
 from clawperator.device.backends.operator_driver import OperatorDriver
 from clawperator.engine import ChosenNode
 from clawperator.engine.targets import describe_node
 from clawperator.errors import ClawError
 from clawperator.ui import parse_hierarchy
+from tests.device.backends.scripted_shell import ScriptedShell, reply
 
 SCREEN = """<hierarchy rotation="0"><node class="a" package="p" bounds="[0,0][100,200]">
 <node class="android.widget.Button" package="p" text="Save" clickable="true" enabled="true" bounds="[0,0][50,50]" />
@@ -73,3 +74,21 @@ def test_a_click_on_one_of_several_nodes_is_not_the_chosen_one(candidates: str, 
     with pytest.raises(ClawError) as error:
         driver.click_target(chosen, "click")
     assert error.value.code == "TARGET_CHANGED"
+
+
+@pytest.mark.parametrize(("orientation", "turns"), [("portrait", "0"), ("landscape", "1")])
+def test_a_phone_that_lies_on_its_side_is_rotated_from_its_natural_orientation(
+    orientation: str, turns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lying = SCREEN.replace('rotation="0"', 'rotation="1"').replace("[100,200]", "[200,100]")
+    phone = ScriptedShell(wm=reply("Physical size: 100x200\n"))
+    monkeypatch.setattr(adb_shell, "run_shell", phone.shell)
+
+    def deliver(actions: list[dict[str, Any]]) -> list[StepResult]:
+        return [StepResult(action["id"], action["type"], True, {"text": lying}) for action in actions]
+
+    driver = OperatorDriver(Device("claw-1", Endpoint("127.0.0.1", 1)), deliver, Deadline(10), RunWatch())
+    driver.dump()
+    assert driver.rotate(orientation)
+    assert phone.named("user_rotation")[0].endswith(f"user_rotation {turns}")
+    assert str(driver.frame()) == "[0,0][200,100]"

@@ -213,8 +213,10 @@ class AdbScreen(AdbShell):
         return displays.read_rotation(state)
 
     def _natural_size(self) -> Size:
-        frame = self.frame()
-        return self._size or (frame.width, frame.height)
+        if self._size is None:
+            AdbScreen.frame(self)  # reads it; the frame of a subclass may be that of a window
+        assert self._size is not None
+        return self._size
 
     # Windows
 

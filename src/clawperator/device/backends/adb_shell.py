@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from clawperator._deadline import Deadline, command_timeout
-from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.backends import RunWatch
 from clawperator.errors import ClawError
@@ -26,13 +25,7 @@ class AdbShell:
 
     _user: "UserChoice | None" = None
 
-    def __init__(
-        self,
-        device: Device,
-        *,
-        seconds: float = MAX_EXECUTION_TIMEOUT_MS / 1000,
-        watch: RunWatch | None = None,
-    ) -> None:
+    def __init__(self, device: Device, *, seconds: float, watch: RunWatch | None) -> None:
         self._device = device
         self._watch = watch or RunWatch()
         self._deadline = Deadline(seconds)

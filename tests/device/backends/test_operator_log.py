@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.contract.limits import MAX_HIERARCHY_BYTES
 from clawperator.contract.wire import sum_of
 from clawperator.device.backends.operator_log import (
     LoggedTree,
+    LogLines,
     OperatorLogReader,
     Record,
     plausible_text,
@@ -169,3 +171,88 @@ def test_lines_of_a_hierarchy_that_lost_its_beginning_are_counted() -> None:
 
     assert reader.orphaned == len('    <node index="3" />  </node></hierarchy>')
     assert reader.hierarchies == []
+
+
+@pytest.mark.parametrize("last", ["  </hierarchy> ", "</node></hierarchy>"])
+def test_the_end_of_a_hierarchy_may_have_spaces_or_share_its_line(last: str) -> None:
+    reader, _ = read_log(record("[TaskScope] UI Hierarchy:"), record("<hierarchy>"), record(last), record("after"))
+    assert reader.hierarchies == [LoggedTree(("<hierarchy>", last), True)]
+
+
+def test_a_hierarchy_without_indexes_has_no_gap() -> None:
+    text = TREE.replace('index="0" ', "")
+    assert plausible_text(LoggedTree(tuple(text.split("\n")), True)) == text
+
+
+def test_a_result_that_begins_anew_replaces_the_unfinished_one() -> None:
+    records = (record('[Clawperator-Result] {"commandId":'), record('[Clawperator-Result] {"commandId":"b"}'))
+    assert read_log(*records)[1] == [{"commandId": "b"}]
+
+
+# Limits
+
+KIB, MIB = 1024, 1024 * 1024
+
+
+def test_a_line_is_cut_at_64_kilobytes() -> None:
+    lines = LogLines()
+    assert list(lines.feed(b"a" * (64 * KIB))) == []
+    assert list(lines.feed(b"bc")) == []
+    long = b"d" * (64 * KIB + 1)
+    assert list(lines.feed(b"e\n" + long + b"\nf\n" + long)) == [b"a" * (64 * KIB), long[:-1], b"f"]
+    assert list(lines.feed(b"g\n")) == [long[:-1]]
+    head = b"11-15 10:00:01.234     1     2 I t: "
+    read = read_record(head + long)
+    assert read is not None
+    assert len(read.message) == 64 * KIB - len(head)
+
+
+def result_of(size: int) -> str:
+    return '{"a":"' + "x" * (size - 8) + '"}'
+
+
+@pytest.mark.parametrize(("size", "count"), [(4 * MIB, 1), (4 * MIB + 1, 0)])
+def test_a_result_may_have_four_megabytes(size: int, count: int) -> None:
+    text = result_of(size)
+    records = [record(f"[Clawperator-Result] {text[:1000]}"), record(text[1000:]), record("}")]
+    assert len(read_log(*records)[1]) == count
+
+
+@pytest.mark.parametrize(("pieces", "count"), [(1_000, 1), (1_001, 0)])
+def test_a_result_may_have_a_thousand_pieces(pieces: int, count: int) -> None:
+    text = result_of(pieces + 8)
+    records = [record(f"[Clawperator-Result] {text[:9]}"), *map(record, text[9:])]
+    assert len(records) == pieces
+    assert len(read_log(*records)[1]) == count
+
+
+@pytest.mark.parametrize(("more", "count"), [(0, 1), (1, 0)])
+def test_a_hierarchy_that_is_too_large_is_not_kept(more: int, count: int) -> None:
+    end = "</hierarchy>"
+    line = "x" * (MAX_HIERARCHY_BYTES - len(end) - len("<hierarchy>") + more)
+    lines = [record("[TaskScope] UI Hierarchy: <hierarchy>"), record(line), record(end), record("[Other] x")]
+    assert len(read_log(*lines)[0].hierarchies) == count
+
+
+def test_of_many_hierarchies_the_last_32_megabytes_are_kept() -> None:
+    line = "x" * MIB
+    sizes = [1, 2, *[1] * 29]
+    reader = OperatorLogReader()
+
+    def log(number: int, megabytes: int) -> None:
+        reader.feed(record("[TaskScope] UI Hierarchy:", tid=number))
+        for _ in range(megabytes):
+            reader.feed(record(line, tid=number))
+        reader.feed(record("[Other] x", tid=number))
+
+    for number, megabytes in enumerate(sizes):
+        log(number, megabytes)
+    assert [tree.size // MIB for tree in reader.hierarchies] == sizes
+    log(40, 1)
+    assert [tree.size // MIB for tree in reader.hierarchies] == [*sizes[1:], 1]
+    log(41, 1)
+    assert [tree.size // MIB for tree in reader.hierarchies] == [1] * 31
+    log(42, 1)
+    assert len(reader.hierarchies) == 32
+    log(43, 1)
+    assert len(reader.hierarchies) == 32

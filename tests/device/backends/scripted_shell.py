@@ -7,8 +7,9 @@ import pytest
 
 from clawperator import _deadline
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
-from clawperator.device.backends import adb_shell
+from clawperator.device.backends import adb_shell, adb_touch
 from clawperator.device.backends.adb import AdbDriver
+from clawperator.errors import ClawError
 
 DEVICE = Device("x", Endpoint("127.0.0.1", 1))
 
@@ -60,6 +61,7 @@ class StillClock:
         self.slept: list[float] = []
         monkeypatch.setattr(_deadline, "time", SimpleNamespace(monotonic=lambda: self.now))
         monkeypatch.setattr(adb_shell, "time", SimpleNamespace(sleep=self.sleep))
+        monkeypatch.setattr(adb_touch, "time", SimpleNamespace(monotonic=lambda: self.now))
 
     def wait(self, seconds: float) -> None:
         self.now += seconds
@@ -67,3 +69,18 @@ class StillClock:
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.wait(seconds)
+
+
+class SlowShell(ScriptedShell):
+    """Each command takes so many seconds."""
+
+    def __init__(self, clock: StillClock, each: float, **rules: ShellAnswer | list[ShellAnswer]) -> None:
+        super().__init__(**rules)
+        self._clock, self._each = clock, each
+
+    def shell(self, device: Device, script: str, *, seconds: float) -> ShellAnswer:
+        answer = super().shell(device, script, seconds=seconds)
+        self._clock.wait(min(self._each, seconds))
+        if self._each > seconds:
+            raise ClawError("DEVICE_SHELL_UNAVAILABLE", "timeout")
+        return answer

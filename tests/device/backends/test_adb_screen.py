@@ -10,7 +10,7 @@ from clawperator.device.adb.client import Device, ShellAnswer
 from clawperator.device.adb.screencap import SCREENSHOT_SECONDS
 from clawperator.device.backends import adb_screen
 from clawperator.errors import ClawError
-from tests.device.backends.scripted_shell import DEVICE, ScriptedShell, StillClock, connect, reply, xml
+from tests.device.backends.scripted_shell import DEVICE, ScriptedShell, SlowShell, StillClock, connect, reply, xml
 
 SIZE = "Physical size: 100x200\n"
 NULL_ROOT = "ERROR: null root node returned by UiTestAutomationBridge.\n"
@@ -25,21 +25,6 @@ def refusal(call: Callable[[], object]) -> ClawError:
     with pytest.raises(ClawError) as error:
         call()
     return error.value
-
-
-class SlowShell(ScriptedShell):
-    """Each command takes so many seconds."""
-
-    def __init__(self, clock: StillClock, each: float, **rules: ShellAnswer | list[ShellAnswer]) -> None:
-        super().__init__(**rules)
-        self._clock, self._each = clock, each
-
-    def shell(self, device: Device, script: str, *, seconds: float) -> ShellAnswer:
-        answer = super().shell(device, script, seconds=seconds)
-        self._clock.wait(min(self._each, seconds))
-        if self._each > seconds:
-            raise ClawError("DEVICE_SHELL_UNAVAILABLE", "timeout")
-        return answer
 
 
 # Attempts

@@ -493,6 +493,7 @@ def test_the_host_reads_the_screen_by_deliveries_of_its_own(deliveries: Deliveri
     [
         ("no service", "SERVICE_UNAVAILABLE", ("SERVICE_UNAVAILABLE", "no service")),
         (None, UNSET, ("UNKNOWN", "the Operator failed")),
+        ("why", "FROM_THE_FUTURE", ("UNKNOWN", "why")),
     ],
 )
 def test_an_operator_that_fails_as_a_whole_is_the_error_of_the_host(

@@ -1,20 +1,22 @@
 """The driver of the host's engine over an Operator."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clawperator._deadline import Deadline
-from clawperator.contract import StepResult
+from clawperator.contract import StepResult, new_execution, validate
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import RunWatch, adb_shell
 from clawperator.device.backends.adb import AdbDriver
-from clawperator.device.backends.operator_driver import OperatorDriver
+from clawperator.device.backends.operator_driver import OperatorDriver, host_engine
 from clawperator.engine import ChosenNode
 from clawperator.engine.targets import describe_node
 from clawperator.errors import ClawError
 from clawperator.ui import parse_hierarchy
-from tests.device.backends.scripted_shell import ScriptedShell, reply
+from tests.device.backends.scripted_shell import ScriptedShell, StillClock, reply
 
 SCREEN = """<hierarchy rotation="0"><node class="a" package="p" bounds="[0,0][100,200]">
 <node class="android.widget.Button" package="p" text="Save" clickable="true" enabled="true" bounds="[0,0][50,50]" />
@@ -92,3 +94,300 @@ def test_a_phone_that_lies_on_its_side_is_rotated_from_its_natural_orientation(
     assert driver.rotate(orientation)
     assert phone.named("user_rotation")[0].endswith(f"user_rotation {turns}")
     assert str(driver.frame()) == "[0,0][200,100]"
+
+
+TWINS = SCREEN.replace(
+    "</node>",
+    '<node class="android.widget.Button" package="p" text="Save" clickable="true" bounds="[50,0][100,50]" /></node>',
+)
+
+
+class RecordingOperator:
+    """Answers each delivery with the next steps, or with a capture and successes. Keeps what was delivered."""
+
+    def __init__(self, *answers: list[StepResult] | ClawError, shown: str = SCREEN, **data: str) -> None:
+        self.answers = list(answers)
+        self.shown = shown
+        self.data = data
+        self.delivered: list[list[dict[str, Any]]] = []
+
+    def deliver(self, actions: list[dict[str, Any]]) -> list[StepResult]:
+        self.delivered.append(actions)
+        answer = self.answers.pop(0) if self.answers else None
+        if isinstance(answer, ClawError):
+            raise answer
+        if answer is not None:
+            return answer
+        shown = {"text": self.shown} | self.data
+        return [
+            StepResult(one["id"], one["type"], True, shown if one["type"] == "snapshot_ui" else self.data)
+            for one in actions
+        ]
+
+    def driver(self, seconds: float = 10.0) -> OperatorDriver:
+        return OperatorDriver(DEVICE, self.deliver, Deadline(seconds), RunWatch())
+
+    @property
+    def types(self) -> list[list[str]]:
+        return [[action["type"] for action in actions] for actions in self.delivered]
+
+
+DEVICE = Device("claw-1", Endpoint("127.0.0.1", 1))
+
+
+def failed(kind: str, **data: str) -> list[StepResult]:
+    return [StepResult("a1", kind, False, data)]
+
+
+def twin() -> ChosenNode:
+    """The second of two equal buttons, which no selector picks."""
+    screen = parse_hierarchy(TWINS)
+    return ChosenNode(screen, screen.nodes[2], False, lambda later: later.nodes[2])
+
+
+# Captures
+
+
+@pytest.mark.parametrize(("count", "windows"), [("3", 3), ("", 0), ("many", 0)])
+def test_a_capture_reports_the_windows_and_the_frame(count: str, windows: int) -> None:
+    phone = RecordingOperator(window_count=count, foreground_package="com.a", overlay_package="com.b")
+    driver = phone.driver()
+    seen = driver.windows()
+    assert (seen.foreground_package, seen.overlay_package, seen.count) == ("com.a", "com.b", windows)
+    assert (str(driver.frame()), driver.windows() is seen, driver.slow_captures) == ("[0,0][100,200]", True, False)
+    assert phone.delivered == [[{"id": "a1", "type": "snapshot_ui", "params": {"retry": {"maxAttempts": 1}}}]]
+    assert driver.foreground() == "com.a"
+    assert len(phone.delivered) == 2
+
+
+def test_before_a_capture_the_frame_is_that_of_the_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    phone = ScriptedShell(wm=reply("Physical size: 300x400\n"))
+    monkeypatch.setattr(adb_shell, "run_shell", phone.shell)
+    driver = RecordingOperator().driver()
+    assert str(driver.frame()) == "[0,0][300,400]"
+    driver.dump()
+    assert driver.swipe((1, 2), (3, 4), 5)
+    assert phone.named("input") == ["input swipe 1 2 3 4 5"]
+
+
+def test_a_swipe_after_a_capture_goes_to_the_first_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    phone = ScriptedShell()
+    monkeypatch.setattr(adb_shell, "run_shell", phone.shell)
+    driver = RecordingOperator().driver()
+    driver.dump()
+    assert driver.swipe((1, 2), (3, 4), 5)
+    assert phone.asked == ["input swipe 1 2 3 4 5"]
+
+
+def test_nothing_is_delivered_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    StillClock(monkeypatch)
+    phone = RecordingOperator()
+    with pytest.raises(ClawError) as error:
+        phone.driver(0.0).dump()
+    assert (error.value.code, phone.delivered) == ("COMMAND_TIMEOUT", [])
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ({"error": "NODE_NOT_FOUND", "message": "why", "hint": "Do it."}, ("NODE_NOT_FOUND", "why", "Do it.")),
+        ({"error": "FROM_THE_FUTURE", "message": "why", "hint": "Do it."}, ("UNKNOWN", "why", "Do it.")),
+        ({}, ("UNKNOWN", "the Operator could not snapshot_ui", None)),
+    ],
+)
+def test_a_failed_step_is_raised_as_its_error(data: dict[str, str], error: tuple[str, str, str | None]) -> None:
+    driver = RecordingOperator(failed("snapshot_ui", **data)).driver()
+    with pytest.raises(ClawError) as raised:
+        driver.dump()
+    assert (raised.value.code, raised.value.message, raised.value.own_hint) == error
+    assert driver.link_error is None
+
+
+def test_the_error_of_a_delivery_is_kept() -> None:
+    lost = ClawError("LOGCAT_UNAVAILABLE", "lost")
+    driver = RecordingOperator(lost).driver()
+    with pytest.raises(ClawError):
+        driver.dump()
+    assert driver.link_error is lost
+
+
+# Input
+
+
+@pytest.mark.parametrize(
+    ("answer", "done"),
+    [([StepResult("a1", "click", True, {})], True), (failed("click", error="GESTURE_FAILED"), False)],
+)
+def test_a_tap_that_the_operator_refuses_was_not_done(answer: list[StepResult], *, done: bool) -> None:
+    phone = RecordingOperator(answer)
+    assert phone.driver().tap(3, 4, 600) is done
+    params = {"coordinate": {"x": 3, "y": 4}, "clickType": "long_click", "retry": {"maxAttempts": 1}}
+    assert phone.delivered == [[{"id": "a1", "type": "click", "params": params}]]
+
+
+def test_another_failure_of_a_tap_or_key_is_an_error() -> None:
+    with pytest.raises(ClawError):
+        RecordingOperator(failed("click", error="SERVICE_UNAVAILABLE")).driver().tap(3, 4, 0)
+    with pytest.raises(ClawError):
+        RecordingOperator(failed("press_key", error="GESTURE_FAILED")).driver().key("back")
+
+
+def test_keys_that_the_operator_knows_are_pressed_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = ScriptedShell()
+    monkeypatch.setattr(adb_shell, "run_shell", shell.shell)
+    phone = RecordingOperator()
+    assert phone.driver().key("back") is True
+    assert phone.delivered == [[{"id": "a1", "type": "press_key", "params": {"key": "back"}}]]
+    refused = RecordingOperator(failed("press_key", error="GLOBAL_ACTION_FAILED"))
+    assert refused.driver().key("home") is False
+    assert phone.driver().key("volume_up") is True
+    assert (shell.asked, len(phone.delivered)) == (["input keyevent 24"], 1)
+
+
+# Chosen nodes
+
+
+def test_a_node_that_a_selector_picks_is_clicked_in_one_delivery() -> None:
+    screen = parse_hierarchy(SCREEN)
+    chosen = ChosenNode(screen, screen.nodes[1], True, lambda later: later.nodes[1])
+    phone = RecordingOperator()
+    driver = phone.driver()
+    driver.dump()
+    assert driver.click_target(chosen, "long_click") == {}
+    params = {"matcher": {"textEquals": "Save"}, "retry": {"maxAttempts": 1}, "clickType": "long_click"}
+    assert phone.delivered[1:] == [[{"id": "a1", "type": "click", "params": params}]]
+    assert driver.click_target(chosen, "focus") == {}
+
+
+def click(driver: OperatorDriver, chosen: ChosenNode) -> object:
+    return driver.click_target(chosen, "click")
+
+
+def type_text(driver: OperatorDriver, chosen: ChosenNode) -> object:
+    return driver.type_into(chosen, "new", submit=False, clear=True)
+
+
+Act = Callable[[OperatorDriver, ChosenNode], object]
+
+
+@pytest.mark.parametrize("act", [click, type_text])
+def test_an_operator_that_acted_on_another_node_is_reported(act: Act) -> None:
+    screen = parse_hierarchy(SCREEN)
+    chosen = ChosenNode(screen, screen.nodes[1], True, lambda later: later.nodes[1])
+    other = describe_node(screen.nodes[0])
+    driver = RecordingOperator(matched_target=other).driver()
+    driver.dump()
+    with pytest.raises(ClawError) as error:
+        act(driver, chosen)
+    assert error.value.code == "TARGET_CHANGED"
+
+
+@pytest.mark.parametrize("act", [click, type_text])
+def test_a_selector_that_matched_several_nodes_is_not_sure(act: Act) -> None:
+    screen = parse_hierarchy(SCREEN)
+    chosen = ChosenNode(screen, screen.nodes[1], True, lambda later: later.nodes[1])
+    phone = RecordingOperator(matched_target=describe_node(screen.nodes[1]), candidate_count="2")
+    driver = phone.driver()
+    driver.dump()
+    with pytest.raises(ClawError):
+        act(driver, chosen)
+
+
+def test_a_node_that_no_selector_picks_is_tapped_between_two_captures() -> None:
+    phone = RecordingOperator(shown=TWINS, coordinate="75,25", effect="changed")
+    driver = phone.driver()
+    driver.dump()
+    assert driver.click_target(twin(), "click") == {"effect": "changed"}
+    assert phone.types == [["snapshot_ui"], ["snapshot_ui"], ["wait_for_node", "click"], ["snapshot_ui"]]
+    guard, tap = phone.delivered[2]
+    assert guard == {
+        "id": "g1",
+        "type": "wait_for_node",
+        "params": {"matcher": {"textEquals": "Save"}, "retry": {"maxAttempts": 1}},
+    }
+    assert tap["params"] == {
+        "coordinate": {"x": 75, "y": 25},
+        "clickType": "click",
+        "retry": {"maxAttempts": 1},
+    }
+
+
+def test_a_node_without_texts_is_tapped_without_a_guard() -> None:
+    phone = RecordingOperator(shown=TWINS.replace("Save", ""))
+    driver = phone.driver()
+    screen = driver.dump()
+    chosen = ChosenNode(screen, screen.nodes[2], False, lambda later: later.nodes[2])
+    driver.click_target(chosen, "click")
+    assert phone.types[2] == ["click"]
+
+
+def test_a_node_whose_topmost_part_has_no_text_is_guarded_by_its_own() -> None:
+    shown = TWINS.replace(
+        'bounds="[50,0][100,50]" />', 'bounds="[50,0][100,50]"><node class="b" bounds="[50,0][100,50]" /></node>'
+    )
+    phone = RecordingOperator(shown=shown)
+    driver = phone.driver()
+    screen = driver.dump()
+    chosen = ChosenNode(screen, screen.nodes[2], False, lambda later: later.nodes[2])
+    driver.click_target(chosen, "click")
+    assert phone.delivered[2][0]["params"]["matcher"] == {"textEquals": "Save"}
+
+
+@pytest.mark.parametrize("reported", [1, 0])
+def test_a_tap_that_reached_another_node_is_reported(reported: int) -> None:
+    nodes = parse_hierarchy(TWINS).nodes
+    phone = RecordingOperator(shown=TWINS, matched_target=describe_node(nodes[reported]))
+    driver = phone.driver()
+    driver.dump()
+    with pytest.raises(ClawError) as error:
+        driver.click_target(twin(), "click")
+    assert error.value.code == "TARGET_CHANGED"
+
+
+def test_a_tap_does_not_count_candidates() -> None:
+    target = describe_node(parse_hierarchy(TWINS).nodes[2])
+    driver = RecordingOperator(shown=TWINS, matched_target=target, candidate_count="2").driver()
+    driver.dump()
+    assert driver.click_target(twin(), "click")["candidate_count"] == "2"
+
+
+def test_the_operator_focuses_only_what_a_selector_picks() -> None:
+    phone = RecordingOperator(shown=TWINS)
+    driver = phone.driver()
+    driver.dump()
+    with pytest.raises(ClawError) as error:
+        driver.click_target(twin(), "focus")
+    assert (error.value.code, len(phone.delivered)) == ("NODE_NOT_CLICKABLE", 1)
+    assert driver.type_into(twin(), "new", submit=False, clear=True) is None
+
+
+def test_a_tap_whose_result_cannot_be_captured_is_not_verified() -> None:
+    capture = [StepResult("a1", "snapshot_ui", True, {"text": TWINS})]
+    steps = [StepResult("g1", "wait_for_node", True, {}), StepResult("a1", "click", True, {"effect": "changed"})]
+    phone = RecordingOperator(capture, capture, steps, ClawError("LOGCAT_UNAVAILABLE", "lost"))
+    driver = phone.driver()
+    driver.dump()
+    assert driver.click_target(twin(), "click") == {"effect": "changed", "target_verified": "false"}
+    assert driver.link_error is None
+
+
+def test_a_text_is_typed_in_one_delivery() -> None:
+    screen = parse_hierarchy(SCREEN)
+    chosen = ChosenNode(screen, screen.nodes[1], True, lambda later: later.nodes[1])
+    phone = RecordingOperator(effect="changed")
+    driver = phone.driver()
+    driver.dump()
+    assert driver.type_into(chosen, "new", submit=True, clear=False) == {"effect": "changed"}
+    params = {"matcher": {"textEquals": "Save"}, "retry": {"maxAttempts": 1}}
+    typed = {**params, "text": "new", "submit": True, "clear": False}
+    assert phone.delivered[1] == [{"id": "a1", "type": "enter_text", "params": typed}]
+
+
+def test_a_screenshot_of_the_host_has_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = RecordingOperator().driver()
+    monkeypatch.setattr(driver, "screenshot", lambda: b"png")
+    path = str(tmp_path / "a.png")
+    shot = {"id": "s", "type": "take_screenshot", "params": {"path": path}}
+    plan = validate(new_execution([shot], command_id="c", source="test", timeout_ms=1_000))
+    step, _ = host_engine(driver, RunWatch(), "c").run_action(plan.execution.actions[0], Deadline(10), None)
+    assert (step.data, Path(path).read_bytes()) == ({"path": path}, b"png")

@@ -29,7 +29,7 @@ from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
 from clawperator.device.adb.client import Device
 from clawperator.device.backends import RunWatch
 from clawperator.device.backends.host_actions import run_host_action
-from clawperator.device.backends.operator_link import Delivered, deliver, operator_not_installed
+from clawperator.device.backends.operator_link import Delivered, deliver, known_code, operator_not_installed
 from clawperator.device.backends.operator_log import plausible_text, verified_text
 from clawperator.device.operators import OperatorChoice, enabled_operator
 from clawperator.errors import ClawError
@@ -199,7 +199,7 @@ class OperatorRun:
         delivered = deliver(self._device, self._operator, document, lease=self._watch.lease)
         envelope = delivered.envelope
         if envelope.status == "failed" and not envelope.stepResults:
-            code = envelope.errorCode if isinstance(envelope.errorCode, str) else "UNKNOWN"
+            code = known_code(envelope.errorCode)
             raise ClawError(code, envelope.error or "the Operator failed", operation="execute")
         return attach_hierarchies(delivered)
 

@@ -13,6 +13,7 @@ from clawperator.device.adb.client import Device
 from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb import AdbDriver, WatchedClock
 from clawperator.device.backends.host_actions import save_screenshot
+from clawperator.device.backends.operator_link import known_code
 from clawperator.device.backends.operator_targets import (
     check_matched,
     click_selector,
@@ -156,7 +157,7 @@ class OperatorDriver(AdbDriver):
                 continue
             data = step.data
             action = step.actionType
-            code = data.get("error", "UNKNOWN")
+            code = known_code(data.get("error"))
             raise ClawError(code, data.get("message", f"the Operator could not {action}"), hint=data.get("hint"))
         return steps[-1]
 

@@ -30,7 +30,7 @@ from clawperator.device.backends.operator_log import (
 from clawperator.device.lease import Lease
 from clawperator.device.operators import OperatorChoice, choosing_script
 from clawperator.device.serials import device_flag
-from clawperator.errors import ClawError, RefusedError
+from clawperator.errors import CODES, ClawError, RefusedError
 
 GRACE_SECONDS = HOST_GRACE_MS / 1000
 _MAX_EVENTS = 30
@@ -372,6 +372,11 @@ def operator_not_installed(
         operation="execute",
         target=device.serial,
     )
+
+
+def known_code(code: object) -> str:
+    """The code of an Operator's error; an Operator of another version may have codes of its own."""
+    return code if isinstance(code, str) and code in CODES else "UNKNOWN"
 
 
 def _strings(data: object) -> dict[str, str]:

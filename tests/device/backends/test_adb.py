@@ -16,8 +16,8 @@ from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint, run_shell
 from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends import RunWatch
-from clawperator.device.backends.adb import AdbBackend, AdbDriver
+from clawperator.device.backends import RunWatch, adb, adb_shell
+from clawperator.device.backends.adb import AdbBackend, AdbDriver, WatchedClock
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.run import RUNNERS
 from clawperator.errors import ClawError
@@ -26,6 +26,7 @@ from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, field, item
 from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui.parse import parse_hierarchy
+from tests.device.backends.scripted_shell import DEVICE, ScriptedShell, StillClock, reply, xml
 from tests.support.fast_clock import SkippingClock
 from tests.support.running import clawperator
 
@@ -446,6 +447,59 @@ def test_a_stopped_execution_sends_nothing_more(settings: Bench) -> None:
     assert [step.id for step in envelope.stepResults] == ["nap"]
     assert envelope.errorCode == "INTERRUPTED"
     assert settings.phone.foreground() == SETTINGS
+
+
+def test_a_search_that_fails_names_what_is_on_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    phone = ScriptedShell(uiautomator=reply("Physical size: 100x200\n" + xml('text="Save"', 'text="Other"')))
+    monkeypatch.setattr(adb_shell, "run_shell", phone.shell)
+    ask = {"id": "ask", "type": "query", "params": {"matcher": {"textEquals": "Other"}}}
+    click = {"id": "tap", "type": "click", "params": {"matcher": {"textEquals": "Safe"}, "retry": ONCE}}
+    plan = validate(new_execution([ask, click], command_id="c", source="test", timeout_ms=20_000))
+    first, last = AdbBackend(DEVICE).run(plan).stepResults
+    assert "nearest" not in first.data
+    assert json.loads(last.data["nearest"])[0]["value"] == "Save"
+
+
+def test_a_driver_has_the_time_of_the_execution(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[object] = []
+
+    class Driver(AdbDriver):
+        def __init__(self, device: Device, **options: Any) -> None:
+            given.append(options["seconds"])
+            super().__init__(device, **options)
+
+    monkeypatch.setattr(adb, "AdbDriver", Driver)
+    nap = {"id": "nap", "type": "sleep", "params": {"durationMs": 0}}
+    AdbBackend(DEVICE).run(validate(new_execution([nap], command_id="c", source="test", timeout_ms=90_000)))
+    assert given == [90.0]
+
+
+# Sleeps that end with a request to stop
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long the machine slept, on a clock that only sleeps move."""
+    clock = StillClock(monkeypatch)
+    monkeypatch.setattr(SystemClock, "sleep", lambda _, seconds: clock.sleep(seconds))
+    return clock.slept
+
+
+def test_a_sleep_that_nothing_can_stop_is_one_sleep(slept: list[float]) -> None:
+    WatchedClock(RunWatch()).sleep(3.0)
+    assert slept == [3.0]
+
+
+def test_a_sleep_looks_for_a_stop_twenty_times_a_second(slept: list[float]) -> None:
+    clock = WatchedClock(RunWatch(stop=lambda: len(slept) == 40))
+    clock.sleep(1.0)
+    clock.sleep(0.0)
+    clock.sleep(-1.0)
+    assert 20 <= len(slept) <= 21
+    assert sum(slept) == pytest.approx(1.0)
+    with pytest.raises(ClawError) as error:
+        clock.sleep(60.0)
+    assert (error.value.code, error.value.after_effect, len(slept)) == ("INTERRUPTED", False, 40)
 
 
 def test_the_command_clicks_with_no_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

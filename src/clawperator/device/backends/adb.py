@@ -43,8 +43,8 @@ class AdbBackend:
             secrets=self._watch.secrets,
         )
         envelope = engine.run(execution)
-        last = envelope.stepResults[-1] if envelope.stepResults else None
-        if last is None or last.success or driver.last_screen is None:
+        last = envelope.stepResults[-1]
+        if last.success or driver.last_screen is None:
             return envelope
         from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
 

@@ -426,6 +426,34 @@ def test_nothing_was_sent_when_the_script_ended_before_the_broadcast(
     assert lost(output, code=code).extra["broadcastDispatchStatus"] == status
 
 
+@pytest.mark.parametrize(
+    ("choice", "start", "end"),
+    [
+        (OperatorChoice("com.x"), "O=com.x; P=$(pidof ", "|| exit 3"),
+        (OperatorChoice(), "case ", "|| exit 3"),
+        (OperatorChoice(may_be_absent=True), "case ", 'echo operator $O; P=$(pidof "$O")'),
+    ],
+)
+def test_the_script_finds_the_operator_before_anything_else(
+    choice: OperatorChoice, start: str, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts: list[str] = []
+
+    def stream(_: Device, script: str, *__: object, **___: object) -> object:
+        scripts.append(script)
+        raise TimeoutError
+
+    monkeypatch.setattr(operator, "ShellStream", stream)
+    with pytest.raises(ClawError):
+        deliver(Device("claw-1", Endpoint(LOCALHOST, 1)), choice, execution())
+    found, clock, _ = scripts[0].partition("; T=$(date")
+    assert found.startswith(start)
+    assert found.endswith(end)
+    assert clock
+    assert ("exit 6" in found) is choice.may_be_absent
+    assert ("echo operator $O" in found) is (choice.package is None)
+
+
 # Traces
 
 

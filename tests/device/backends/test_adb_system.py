@@ -333,9 +333,10 @@ OLD_PS = "USER PID PPID VSIZE RSS WCHAN PC NAME\nu0_a12 71 200 1 2 s 0 S com.a\n
 def test_an_older_device_gives_the_log_of_the_processes_that_run(
     monkeypatch: pytest.MonkeyPatch, rules: dict[str, Any], pids: list[str], commands: list[str]
 ) -> None:
-    printed = reply("".join(map(line, (71, 72, 73))) + "01-31 12:00:00.000 71\n", "warning\n", 1)
+    cut_off = "01-31 12:00:00.000 71 9\n01-31 12:00:00.000 71\n"
+    printed = reply("".join(map(line, (71, 72, 73))) + cut_off, "warning\n", 1)
     lines, asked = log(monkeypatch, **rules | {"--uid": BY_UID, "logcat": printed})
-    assert lines == [line(pid).rstrip() for pid in pids]
+    assert lines == [line(pid).rstrip() for pid in pids] + ["01-31 12:00:00.000 71 9"] * ("71" in pids)
     assert [script.split()[0] for script in asked[2:-1]] == commands
 
 

@@ -455,7 +455,10 @@ def test_the_steps_before_a_missing_operator_are_in_the_error(
     assert (enabled, len(closed)) == ([], 1)
 
 
-@pytest.mark.parametrize("action", [CLOSE, QUERY])
+FIND: dict[str, Any] = {"id": "find", "type": "click", "params": {"matcher": {"textMatches": "Sa.*"}}}
+
+
+@pytest.mark.parametrize("action", [CLOSE, QUERY, FIND])
 def test_the_operator_is_not_looked_for_before_an_action_that_does_not_need_to_know(
     enabled: list[str | None], deliveries: Deliveries, closed: list[str], action: dict[str, Any]
 ) -> None:

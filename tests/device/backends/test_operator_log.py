@@ -235,24 +235,17 @@ def test_a_hierarchy_that_is_too_large_is_not_kept(more: int, count: int) -> Non
 
 
 def test_of_many_hierarchies_the_last_32_megabytes_are_kept() -> None:
-    line = "x" * MIB
-    sizes = [1, 2, *[1] * 29]
+    sizes = [MIB, 2 * MIB, *[MIB] * 29]
+    line = "x" * (2 * MIB)
     reader = OperatorLogReader()
 
-    def log(number: int, megabytes: int) -> None:
-        reader.feed(record("[TaskScope] UI Hierarchy:", tid=number))
-        for _ in range(megabytes):
-            reader.feed(record(line, tid=number))
-        reader.feed(record("[Other] x", tid=number))
+    def log(*added: int) -> list[int]:
+        for size in added:
+            for message in ("[TaskScope] UI Hierarchy:", line[:size], "[Other] x"):
+                reader.feed(record(message))
+        return [tree.size for tree in reader.hierarchies]
 
-    for number, megabytes in enumerate(sizes):
-        log(number, megabytes)
-    assert [tree.size // MIB for tree in reader.hierarchies] == sizes
-    log(40, 1)
-    assert [tree.size // MIB for tree in reader.hierarchies] == [*sizes[1:], 1]
-    log(41, 1)
-    assert [tree.size // MIB for tree in reader.hierarchies] == [1] * 31
-    log(42, 1)
-    assert len(reader.hierarchies) == 32
-    log(43, 1)
-    assert len(reader.hierarchies) == 32
+    assert log(*sizes) == sizes
+    assert log(1) == [*sizes[1:], 1]
+    assert log(MIB - 1) == [*sizes[1:], 1, MIB - 1]
+    assert log(1) == [*sizes[2:], 1, MIB - 1, 1]

@@ -53,7 +53,16 @@ def test_odd_lines_are_read_too(line: bytes, record: Record) -> None:
     assert read_record(line) == record
 
 
-@pytest.mark.parametrize("line", [b"--------- beginning of main", b"", b"nothing", b"a b c d I t: m"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"--------- beginning of main",
+        b"",
+        b"nothing",
+        b"a b c d I t: m",
+        b"11-15 10:00:01.234     1     2 I cut off",
+    ],
+)
 def test_invalid_log_records_are_ignored(line: bytes) -> None:
     assert read_record(line) is None
 

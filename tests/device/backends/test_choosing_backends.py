@@ -60,6 +60,13 @@ def test_a_plan_stops_only_when_it_is_asked_to(stop: Any, *, is_stopped: bool) -
     assert (error.value.code, error.value.after_effect) == ("INTERRUPTED", True)
 
 
+@pytest.mark.parametrize("name", ["auto", "operator"])
+def test_a_plan_that_is_stopped_is_not_sent(name: Any) -> None:
+    with pytest.raises(ClawError) as error:
+        choose_backend(name, DEVICE, None, RunWatch(stop=lambda: True)).run(plan_of(NAP))
+    assert error.value.code == "INTERRUPTED"
+
+
 # What plain adb cannot run
 
 

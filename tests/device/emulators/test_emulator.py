@@ -4,17 +4,20 @@ The emulator itself is a simulated phone behind an adb server that lists it whil
 """
 
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from clawperator._notes import listening
 from clawperator.device.emulators import avd as avds
 from clawperator.device.emulators import emulator
 from clawperator.device.emulators.avd import DEFAULT_NAME, Avd, check_name, host_abi, read_avd, system_image
 from clawperator.device.emulators.emulator import (
     EmulatorTimeouts,
+    RunningEmulator,
     create_avd,
     delete_avd,
     inspect_avd,
@@ -29,12 +32,16 @@ from clawperator.errors import ClawError
 from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.core.phone import Phone
+from tests.device.adb.scripted_server import answering, refusal, text
+from tests.support.hanging import HANG_SECONDS
 from tests.support.unused_port import UNUSED_PORT
 
 SERIAL = "emulator-5554"
 SOON = EmulatorTimeouts(registration=2.0, boot=0.3, poll=0.01)
+PATIENT = EmulatorTimeouts(registration=HANG_SECONDS, boot=HANG_SECONDS, poll=0.01)
 
 ADB = """
+echo "$*" >> "$FAKE/calls.adb"
 case "$*" in
   *"emu avd name"*) printf '%s\\r\\nOK\\r\\n' "$(cat "$FAKE/running")" ;;
   *"emu kill"*) rm "$FAKE/running" ;;
@@ -122,6 +129,30 @@ def sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sdk]:
     yield fake
     server.stop()
     phone.close()
+
+
+class Clock:
+    """A clock on which only a sleep takes time. Events happen when their time has come."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.events: dict[float, Callable[[], object]] = {}
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        for moment in [moment for moment in self.events if moment <= self.now]:
+            self.events.pop(moment)()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for module in ("clawperator._deadline", "clawperator._notes", "clawperator.device.emulators.emulator"):
+        monkeypatch.setattr(f"{module}.time", clock)
+    return clock
 
 
 def refused(error: "pytest.ExceptionInfo[ClawError]", code: str) -> None:
@@ -255,11 +286,48 @@ def test_running_emulators_are_listed_with_their_state(sdk: Sdk) -> None:
     ]
 
 
-def test_an_emulator_whose_console_is_closed_is_known_by_its_property(sdk: Sdk) -> None:
-    sdk.put("adb", 'test "$1" = start-server')
+@pytest.mark.parametrize(
+    "adb",
+    ['test "$1" = start-server', "echo", 'test "$1" = start-server || { echo KO: unknown command; exit 1; }'],
+)
+def test_an_emulator_whose_console_is_closed_is_known_by_its_property(sdk: Sdk, adb: str) -> None:
+    sdk.put("adb", adb)
     sdk.phone.properties["ro.boot.qemu.avd_name"] = "a"
     sdk.run_avd("ignored")
     assert [found.avdName for found in running_emulators()] == ["a"]
+
+
+def test_an_emulator_that_was_started_elsewhere_is_not_supported_without_a_known_reason(sdk: Sdk) -> None:
+    sdk.run_avd("elsewhere")
+    (found,) = running_emulators()
+    assert (found.supported, found.unsupportedReasons) == (False, [])
+    sdk.make_avd("tv", **{"hw.device.name": "tv"})
+    sdk.run_avd("tv")
+    (found,) = running_emulators()
+    assert (found.supported, found.unsupportedReasons) == (False, ["unsupported_device_profile"])
+
+
+@pytest.mark.parametrize(
+    ("listed", "adb", "expected"),
+    [
+        (f"{SERIAL}\tdevice\n", "echo a", [("a", False)]),
+        (f"{SERIAL}\tdevice\n", 'test "$1" = start-server', []),
+        ("R5CT1234567\tdevice\nemulator-5556\toffline\n", "echo a", []),
+    ],
+    ids=["no shell", "no shell and no console", "none that is ready"],
+)
+def test_only_emulators_that_are_ready_and_have_a_name_are_listed(
+    sdk: Sdk, monkeypatch: pytest.MonkeyPatch, listed: str, adb: str, expected: list[tuple[str, bool]]
+) -> None:
+    sdk.put("adb", adb)
+    with answering(lambda request: text(listed) if request == "host:devices" else refusal("no")) as listener:
+        monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(listener.getsockname()[1]))
+        assert [(found.avdName, found.booted) for found in running_emulators()] == expected
+
+
+def test_the_adb_server_is_started_before_emulators_are_listed(sdk: Sdk) -> None:
+    assert running_emulators() == []
+    assert sdk.calls("adb") == ["start-server"]
 
 
 def test_starting_waits_until_it_has_booted_and_allows_development(sdk: Sdk) -> None:
@@ -275,16 +343,96 @@ def test_starting_waits_until_it_has_booted_and_allows_development(sdk: Sdk) -> 
 
 
 @pytest.mark.parametrize(
-    ("script", "expected"),
-    [("echo 'PANIC: no KVM' >&2; exit 1", "PANIC: no KVM"), ("exit 0", "adb did not list")],
+    ("script", "output"),
+    [
+        ("echo 'PANIC: no KVM' >&2; exit 1", "PANIC: no KVM"),
+        ("echo one; echo two >&2; exit 1", "one two"),
+        ("exit 1", "no output"),
+        ("printf '%0600d' 0; exit 1", "0" * 500),
+        ("head -c 2000000 /dev/zero | tr '\\0' ' '; echo the end; exit 1", "the end"),
+    ],
 )
-def test_an_emulator_that_does_not_start_is_reported_with_its_output(sdk: Sdk, script: str, expected: str) -> None:
+def test_an_emulator_that_exits_is_reported_with_the_end_of_its_output(sdk: Sdk, script: str, output: str) -> None:
     sdk.make_avd("a")
     sdk.put("emulator", script)
     with pytest.raises(ClawError) as caught:
-        start_emulator("a", EmulatorTimeouts(registration=0.3, boot=0.3, poll=0.01))
+        start_emulator("a", PATIENT)
     refused(caught, "EMULATOR_START_FAILED")
-    assert expected in caught.value.message
+    assert caught.value.message == f"emulator a exited: {output}"
+
+
+def statuses(run: Callable[[], object]) -> list[str]:
+    """What a user sees while this runs."""
+    shown: list[str] = []
+
+    def show(text: str, elapsed: str) -> bool:
+        shown.append(text + elapsed)
+        return True
+
+    with listening(None, None, show):
+        run()
+    return shown
+
+
+def test_a_program_that_ends_may_have_started_the_emulator(sdk: Sdk, clock: Clock) -> None:
+    sdk.make_avd("a")
+    sdk.put("emulator", "exit 0")
+    sdk.phone.properties["sys.boot_completed"] = ""
+    clock.events = {
+        4.0: lambda: sdk.run_avd("a"),
+        8.0: lambda: sdk.phone.properties.update({"sys.boot_completed": "1"}),
+    }
+    shown = statuses(lambda: start_emulator("a"))
+    assert shown == [
+        *(f"starting emulator a ({seconds} s)" for seconds in (0, 2, 4)),
+        *(f"waiting for emulator a to boot ({seconds} s)" for seconds in (0, 2)),
+    ]
+    assert sdk.calls("adb").count("start-server") == 1
+
+
+def test_an_emulator_that_adb_does_not_list_is_given_up_after_a_minute(sdk: Sdk, clock: Clock) -> None:
+    sdk.make_avd("a")
+    sdk.put("emulator", "exit 0")
+    with pytest.raises(ClawError) as caught:
+        start_emulator("a")
+    refused(caught, "EMULATOR_START_FAILED")
+    assert caught.value.message == "adb did not list emulator a in time: no output"
+    assert clock.now == 60
+
+
+def test_an_emulator_that_does_not_boot_is_given_up_after_three_minutes(
+    sdk: Sdk, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sdk.make_avd("a")
+    sdk.run_avd("a")
+    monkeypatch.setattr(emulator, "_has_booted", lambda _: False)
+    with pytest.raises(ClawError) as caught:
+        provision()
+    refused(caught, "EMULATOR_BOOT_TIMEOUT")
+    assert caught.value.message == "emulator a did not boot within 180 seconds"
+    assert clock.now == 180
+
+
+def test_an_emulator_runs_in_a_session_of_its_own_with_a_private_log(sdk: Sdk, tmp_path: Path) -> None:
+    sdk.make_avd("a")
+    sdk.put(
+        "emulator", f'cat > "$FAKE/input"; cut -d" " -f6 /proc/$$/stat > "$FAKE/session"; echo hello; {EMULATOR}'
+    )
+    ours, typed, keyboard = os.dup(0), *os.pipe()
+    os.write(keyboard, b"typed by the user\n")
+    os.close(keyboard)
+    try:
+        os.dup2(typed, 0)
+        start_emulator("a", PATIENT)
+    finally:
+        os.dup2(ours, 0)
+        os.close(ours)
+        os.close(typed)
+    assert (sdk.folder / "input").read_text() == ""
+    assert int((sdk.folder / "session").read_text()) != os.getsid(0)
+    log = tmp_path / "home" / "emulators" / "a.log"
+    assert log.read_text() == "hello\n"
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
 def test_an_emulator_that_does_not_boot_is_given_up(sdk: Sdk) -> None:
@@ -304,18 +452,35 @@ def test_stopping_waits_until_it_is_gone(sdk: Sdk) -> None:
     refused(caught, "EMULATOR_NOT_RUNNING")
 
 
-def test_an_emulator_that_does_not_stop_is_reported(sdk: Sdk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_emulator_that_refuses_to_stop_is_reported(sdk: Sdk) -> None:
     sdk.make_avd("a")
     sdk.run_avd("a")
-    sdk.put("adb", ADB.replace('rm "$FAKE/running"', "exit 3"))
+    sdk.put("adb", ADB.replace('rm "$FAKE/running"', "echo no; exit 3"))
     with pytest.raises(ClawError) as caught:
         stop_emulator("a")
     refused(caught, "EMULATOR_STOP_FAILED")
+    assert caught.value.message == "emulator a did not stop: no"
+
+
+def test_stopping_ends_soon_after_the_emulator(sdk: Sdk, clock: Clock) -> None:
+    sdk.make_avd("a")
+    sdk.run_avd("a")
     sdk.put("adb", ADB.replace('rm "$FAKE/running"', "true"))
-    monkeypatch.setattr(emulator, "_STOP_SECONDS", 0.1)
+    clock.events = {0.5: (sdk.folder / "running").unlink}
+    assert stop_emulator("a")["stopped"]
+    assert 0.5 <= clock.now < 1
+
+
+def test_an_emulator_that_does_not_stop_is_given_up_after_half_a_minute(
+    sdk: Sdk, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sdk.run_avd("a")
+    monkeypatch.setattr(emulator, "_running_names", lambda: {"a": SERIAL})
     with pytest.raises(ClawError) as caught:
         stop_emulator("a")
     refused(caught, "EMULATOR_STOP_FAILED")
+    assert caught.value.message == "emulator a is still running"
+    assert 30 <= clock.now < 31
 
 
 def test_deleting_is_refused_while_it_runs(sdk: Sdk) -> None:
@@ -369,6 +534,14 @@ def test_a_name_that_could_be_something_else_is_refused(name: str) -> None:
     refused(caught, "USAGE")
 
 
+@pytest.mark.parametrize("act", [create_avd, start_emulator, stop_emulator, delete_avd, inspect_avd, provision])
+def test_no_command_takes_such_a_name(sdk: Sdk, act: Callable[[str], object]) -> None:
+    with pytest.raises(ClawError) as caught:
+        act("../x")
+    refused(caught, "USAGE")
+    assert sdk.calls("avdmanager") == []
+
+
 def test_provisioning_reuses_then_starts_then_creates(sdk: Sdk) -> None:
     created = provision(timeouts=SOON)
     assert (created.created, created.started, created.reused) == (True, True, False)
@@ -379,6 +552,46 @@ def test_provisioning_reuses_then_starts_then_creates(sdk: Sdk) -> None:
     sdk.make_avd("a-first")
     started = provision(timeouts=SOON)
     assert (started.avdName, started.created, started.started) == (DEFAULT_NAME, False, True)
+    assert created.booted
+    assert reused.booted
+    assert started.booted
+
+
+def test_provisioning_starts_the_first_supported_emulator_when_the_name_is_new(sdk: Sdk) -> None:
+    for name in ("c", "b"):
+        sdk.make_avd(name)
+    sdk.make_avd("a", **{"hw.device.name": "tv"})
+    found = provision("new", PATIENT)
+    assert (found.avdName, found.created, found.started, found.reused) == ("b", False, True, False)
+
+
+@pytest.mark.parametrize(
+    ("running", "chosen"),
+    [
+        (["booting mine", "booted other"], "other"),
+        (["booted other", "booted mine"], "mine"),
+        (["booting other", "booting mine"], "mine"),
+        (["unsupported mine", "booting other"], "other"),
+    ],
+)
+def test_provisioning_prefers_a_booted_emulator_then_the_one_of_that_name(
+    sdk: Sdk, monkeypatch: pytest.MonkeyPatch, running: list[str], chosen: str
+) -> None:
+    assert sdk
+    found = [
+        RunningEmulator(
+            avdName=name,
+            serial=f"serial of {name}",
+            booted=state == "booted",
+            supported=state != "unsupported",
+            unsupportedReasons=[],
+        )
+        for state, name in (text.split() for text in running)
+    ]
+    monkeypatch.setattr(emulator, "running_emulators", lambda: found)
+    monkeypatch.setattr(emulator, "_has_booted", lambda _: True)
+    reused = provision("mine")
+    assert (reused.avdName, reused.serial, reused.reused) == (chosen, f"serial of {chosen}", True)
 
 
 def test_provisioning_waits_for_an_emulator_that_is_still_booting(sdk: Sdk) -> None:

@@ -32,6 +32,7 @@ _IMAGE_SECONDS = 1_800.0
 _AVD_SECONDS = 120.0
 _STOP_SECONDS = 30.0
 _LOG_TAIL = 500
+_LOG_BYTES = 65_536
 _YES = "y\n" * 100
 
 
@@ -332,7 +333,8 @@ def _log_of(name: str) -> str:
 def _tail(path: str) -> str:
     try:
         with open(path, "rb") as file:
-            text = file.read(1024 * 1024).decode("utf-8", "replace")
+            file.seek(max(0, os.path.getsize(path) - _LOG_BYTES))
+            text = file.read().decode("utf-8", "replace")
     except OSError:
         text = ""
     return " ".join(text.split())[-_LOG_TAIL:] or "no output"

@@ -1,7 +1,6 @@
 """Which checks the doctor runs after which results, what it fixes, and its report as text."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -244,10 +243,10 @@ def test_a_restarted_operator_gets_a_second_or_two_to_respond(
 def test_a_restarted_operator_is_not_asked_again_once_it_responds(
     checks: ScriptedChecks, restarted: list[str], pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results: Iterator[Status | tuple[Status, str]] = iter([NOT_RUNNING, NOT_RUNNING, "pass"])
+    results: list[Status | tuple[Status, str]] = [NOT_RUNNING, NOT_RUNNING, "pass"]
 
     def handshake(*_: object) -> Check:
-        checks.statuses["handshake"] = next(results)
+        checks.statuses["handshake"] = results.pop(0)
         return checks.check("handshake")
 
     monkeypatch.setattr(device_checks, "check_handshake", handshake)

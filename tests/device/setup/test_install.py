@@ -14,7 +14,14 @@ from clawperator.contract.wire import (
 )
 from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.setup import install
-from clawperator.device.setup.install import grant_permissions, restart_service, set_up_operator, write_setting
+from clawperator.device.setup.install import (
+    Grant,
+    grant_permissions,
+    read_setting,
+    restart_service,
+    set_up_operator,
+    write_setting,
+)
 from clawperator.errors import ClawError
 from tests.phone.core.apks import make_apk
 from tests.support.command_doubles import CommandDoubles, Reply, double_server
@@ -51,7 +58,7 @@ def test_what_is_missing_is_granted_beside_what_others_have(route: Route) -> Non
 def test_a_listed_service_is_not_enough_when_accessibility_as_a_whole_is_off(route: Route) -> None:
     route.phone_server.phone.settings.put("secure", "accessibility_enabled", "0")
     granted = grant_permissions(route.device, OPERATOR_PACKAGE)
-    assert granted.accessibility.alreadyEnabled is False
+    assert granted.accessibility == Grant(True, alreadyEnabled=False)
     assert is_granted(route)
 
 
@@ -60,6 +67,7 @@ def test_a_listed_service_is_not_enough_when_accessibility_as_a_whole_is_off(rou
     [
         "java.lang.IllegalArgumentException: Unknown permission: android.permission.POST_NOTIFICATIONS",
         "Permission android.permission.POST_NOTIFICATIONS is not a changeable permission type",
+        "Permission is ALREADY GRANTED",
     ],
 )
 def test_a_device_without_the_permission_is_not_a_failure(
@@ -67,7 +75,7 @@ def test_a_device_without_the_permission_is_not_a_failure(
 ) -> None:
     answer_grant(monkeypatch, ShellAnswer(255, b"", message.encode()))
     granted = grant_permissions(route.device, OPERATOR_PACKAGE)
-    assert granted.notification.skipped is True
+    assert granted.notification == Grant(True, skipped=True)
 
 
 def test_a_failed_grant_is_reported_and_the_others_are_still_made(
@@ -107,6 +115,36 @@ def test_a_setting_that_does_not_persist_is_reported(route: Route, monkeypatch: 
     with pytest.raises(ClawError) as caught:
         grant_permissions(route.device, OPERATOR_PACKAGE)
     assert "did not keep the setting enabled_accessibility_services" in caught.value.message
+    assert caught.value.details is not None
+    assert caught.value.details["permissions"] == {
+        "accessibility": {
+            "ok": False,
+            "alreadyEnabled": False,
+            "error": "the device did not keep the setting enabled_accessibility_services",
+        },
+        "notification": {"ok": True, "skipped": False},
+        "notificationListener": {
+            "ok": False,
+            "alreadyEnabled": False,
+            "error": "the device did not keep the setting enabled_notification_listeners",
+        },
+    }
+
+
+def test_settings_that_were_empty_have_only_the_operator_afterwards(route: Route) -> None:
+    take_away(route)
+    grant_permissions(route.device, OPERATOR_PACKAGE)
+    assert secure(route, "enabled_accessibility_services") == [accessibility_service(OPERATOR_PACKAGE)]
+    assert secure(route, "enabled_notification_listeners") == [notification_listener(OPERATOR_PACKAGE)]
+
+
+def test_restarting_keeps_the_services_of_others(route: Route) -> None:
+    service = accessibility_service(OPERATOR_PACKAGE)
+    route.phone_server.phone.settings.put(
+        "secure", "enabled_accessibility_services", f"com.a/.A:{service}::com.b/.B"
+    )
+    restart_service(route.device, OPERATOR_PACKAGE)
+    assert secure(route, "enabled_accessibility_services") == ["com.a/.A", "com.b/.B", service]
 
 
 def test_restarting_turns_the_service_off_and_on(route: Route) -> None:
@@ -178,6 +216,23 @@ def test_with_two_operators_one_must_be_named(route: Route, tmp_path: Path) -> N
         route.phone_server.phone.packages.remove(DEV)
     assert caught.value.code == "OPERATOR_VERIFY_FAILED"
     assert caught.value.details == {"installed": list(OPERATOR_PACKAGES)}
+    assert caught.value.hint == f"Choose one, for example with '--operator-package {OPERATOR_PACKAGES[0]}'."
+    document = caught.value.document()
+    assert document["install"] == {"ok": True}
+    assert (document["verification"]["ok"], document["verification"]["packageInstalled"]) == (False, True)
+
+
+def test_without_any_operator_after_the_installation_the_released_one_is_missed(
+    route: Route, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apk = tmp_path / "game.apk"
+    apk.write_bytes(make_apk("com.example.game"))
+    monkeypatch.setattr(install, "list_packages", lambda _: ["com.example.game"])
+    with pytest.raises(ClawError) as caught:
+        set_up_operator(route.device, str(apk), None)
+    route.phone_server.phone.packages.remove("com.example.game")
+    assert caught.value.code == "OPERATOR_VERIFY_FAILED"
+    assert caught.value.details == {"operatorPackage": OPERATOR_PACKAGES[0]}
 
 
 def test_an_apk_of_something_else_is_noticed(route: Route, tmp_path: Path) -> None:
@@ -318,3 +373,31 @@ def test_a_refused_permission_names_the_switch_of_the_vendor(
     with double_server(doubles) as device, pytest.raises(ClawError) as caught:
         grant_permissions(device, OPERATOR_PACKAGE)
     assert expected in caught.value.hint
+
+
+def test_a_refused_setting_is_a_failed_grant_beside_the_others(doubles: CommandDoubles) -> None:
+    doubles.answer("settings", Reply("", "SecurityException\n", 255), when="put --user 10 *listeners*")
+    with double_server(doubles) as device, pytest.raises(ClawError) as caught:
+        grant_permissions(device, OPERATOR_PACKAGE)
+    assert caught.value.details is not None
+    error = f"'settings put secure enabled_notification_listeners' failed on {device.serial}: SecurityException"  # no value
+    assert caught.value.details["permissions"] == {
+        "accessibility": {"ok": True, "alreadyEnabled": False},
+        "notification": {"ok": True, "skipped": False},
+        "notificationListener": {"ok": False, "error": error},
+    }
+    assert error in caught.value.message
+
+
+def test_a_setting_is_read_without_a_user_when_the_device_refuses_users_and_written_for_one(
+    doubles: CommandDoubles,
+) -> None:
+    doubles.answer("settings", Reply("", "Error: Unknown option: --user\n", 255), when="* --user *")
+    doubles.answer("settings", "on\n", when="get secure name")
+    doubles.answer("settings", "", when="put secure *")
+    with double_server(doubles) as device:
+        assert read_setting(device, "secure", "name") == "on"
+        with pytest.raises(ClawError) as caught:
+            write_setting(device, "secure", "name", "off")
+    assert caught.value.code == "DEVICE_SHELL_UNAVAILABLE"
+    assert ["settings", "put", "secure", "name", "off"] not in doubles.calls()

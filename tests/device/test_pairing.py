@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
+from clawperator._notes import listening
 from clawperator.device import pairing
-from clawperator.device.adb.server import adb_endpoint
+from clawperator.device.adb.client import Endpoint
+from clawperator.device.adb.server import NoServerError, adb_endpoint
 from clawperator.device.host_log import log_file
 from clawperator.device.pairing import PairedDevice, check_address, check_code, pair_device
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, RefusedError
 from tests.device.adb.scripted_server import Pause, refusal, text
 from tests.device.pairing_servers import (
     ADDRESS,
@@ -106,6 +108,140 @@ def test_a_failed_connection_says_that_the_device_is_paired(answer: str, server:
     assert error.value.details == {"paired": True, "address": CONNECT}
     assert answer in error.value.message
     assert not error.value.retryable
+    assert error.value.after_effect
+
+
+@pytest.mark.parametrize(
+    ("failed", "reason"),
+    [
+        (RefusedError("unknown host service"), "unknown host service"),
+        (NoServerError(), "the adb server ended"),
+        (RefusedError("x" * 400), f"{'x' * 299}…"),
+    ],
+)
+def test_a_server_that_does_not_connect_is_quoted(
+    server: PairingServer, monkeypatch: pytest.MonkeyPatch, failed: Exception, reason: str
+) -> None:
+    fail_exchange(monkeypatch, "host:connect:", failed)
+    with pytest.raises(ClawError) as error:
+        pair_device(ADDRESS, CODE, connect=CONNECT)
+    assert error.value.message == f"the device is paired, but adb cannot connect to {CONNECT}: {reason}"
+    assert f"host:pair:{CODE}:{ADDRESS}" in server.requests
+
+
+def fail_exchange(monkeypatch: pytest.MonkeyPatch, service: str, error: Exception) -> None:
+    """Let the requests of a service fail with an error; the server answers others."""
+
+    def exchange(endpoint: Endpoint, request: str, *, seconds: float) -> str:
+        if request.startswith(service):
+            raise error
+        return real(endpoint, request, seconds=seconds)
+
+    real = pairing.exchange
+    monkeypatch.setattr(pairing, "exchange", exchange)
+
+
+def timeout() -> ClawError:
+    error = ClawError("ADB_SERVER_FAILED", "no answer")
+    error.__cause__ = TimeoutError()
+    return error
+
+
+def test_a_pairing_and_a_connection_may_take_half_a_minute(
+    server: PairingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert server
+    fail_exchange(monkeypatch, "host:connect:", timeout())
+    with pytest.raises(ClawError, match="no answer within 30 s") as error:
+        pair_device(ADDRESS, CODE, connect=CONNECT)
+    assert error.value.code == "DEVICE_CONNECT_FAILED"
+    fail_exchange(monkeypatch, "host:pair:", timeout())
+    with pytest.raises(ClawError, match="no answer within 30 s") as error:
+        pair_device(ADDRESS, CODE)
+    assert error.value.code == "PAIRING_FAILED"
+
+
+@pytest.mark.parametrize("service", ["host:pair:", "host:connect:"])
+def test_another_failure_of_the_server_is_reported_as_it_is(
+    server: PairingServer, monkeypatch: pytest.MonkeyPatch, service: str
+) -> None:
+    assert server
+    failed = ClawError("ADB_SERVER_FAILED", "an answer that is not of adb")
+    fail_exchange(monkeypatch, service, failed)
+    with pytest.raises(ClawError) as error:
+        pair_device(ADDRESS, CODE, connect=CONNECT)
+    assert error.value is failed
+
+
+def test_a_server_that_ends_while_it_pairs_is_reported(
+    server: PairingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert server
+    fail_exchange(monkeypatch, "host:pair:", NoServerError())
+    with pytest.raises(ClawError) as error:
+        pair_device(ADDRESS, CODE)
+    assert (error.value.code, error.value.hint) == ("PAIRING_FAILED", "Run it again.")
+    assert error.value.message == f"pairing with {ADDRESS} failed: the adb server ended"
+
+
+def test_the_user_sees_what_is_done(server: PairingServer) -> None:
+    assert server
+    shown: list[str] = []
+
+    def show(text: str, _: str) -> bool:
+        shown.append(text)
+        return True
+
+    with listening(None, None, show):
+        pair_device(ADDRESS, CODE, connect=CONNECT)
+    assert shown == [f"pairing with {ADDRESS}", f"connecting to {CONNECT}"]
+
+
+class Clock:
+    """A clock on which only a sleep takes time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.parametrize(("ready_at", "ends"), [(1.0, (1.0, 1.5)), (100.0, (3.0, 3.0))])
+def test_a_paired_device_has_three_seconds_to_appear(
+    ready_at: float, ends: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+
+    def ask(_: Endpoint, request: str) -> str:
+        assert request in ("host:version", "host:devices")
+        return f"{WIRELESS}\t{'device' if clock.now >= ready_at else 'offline'}\n"
+
+    monkeypatch.setattr(pairing, "ask_server", ask)
+    monkeypatch.setattr(pairing, "exchange", lambda *_, **__: f"Successfully paired to it [guid={GUID}]")
+    monkeypatch.setattr(pairing, "time", clock)
+    monkeypatch.setattr("clawperator._deadline.time", clock)
+    assert pair_device(ADDRESS, CODE).deviceId == (WIRELESS if ready_at < ends[1] else UNSET)
+    assert ends[0] <= clock.now <= ends[1]
+
+
+@pytest.mark.parametrize("error", [NoServerError(), ClawError("ADB_SERVER_FAILED", "no answer")])
+def test_a_paired_device_that_cannot_be_looked_for_has_no_serial(
+    server: PairingServer, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(_: Endpoint, request: str) -> str:
+        if request == "host:devices":
+            raise error
+        return "0029"
+
+    assert server
+    monkeypatch.setattr(pairing, "ask_server", ask)
+    found = pair_device(ADDRESS, CODE)
+    assert (found.guid, found.deviceId) == (GUID, UNSET)
+    assert found.nextStep.startswith("Run 'adb connect phone.local:<port>'")
 
 
 # Refusals
@@ -124,6 +260,7 @@ def test_a_failed_connection_says_that_the_device_is_paired(answer: str, server:
         ("Invalid port while parsing address [x]", "same network"),
         ("", "same network"),
         (f"Failed: {CODE} is wrong", "same network"),
+        ("x" * 300, "same network"),
     ],
 )
 def test_a_refused_pairing_has_the_words_of_the_server(
@@ -134,6 +271,11 @@ def test_a_refused_pairing_has_the_words_of_the_server(
     assert error.message == f"pairing with {ADDRESS} failed: {shown}"
     assert words in error.hint
     assert "Pair device with pairing code" in error.hint
+
+
+def test_a_long_refusal_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = failure(lambda *_: refusal("x" * 301), monkeypatch)
+    assert error.message == f"pairing with {ADDRESS} failed: {'x' * 299}…"
 
 
 def test_a_success_with_a_status_of_its_own_is_a_success(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,6 +300,7 @@ def test_a_device_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPat
     ("version", "words", "hint"),
     [
         ("Version 29.0.6-debian", "adb 29.0.6 is too old to pair", "platform-tools 30 or newer"),
+        ("Version 30.0.0-6374843", "the running adb server is too old", "adb kill-server"),
         ("Version 36.0.0-13206524", "the running adb server is too old", "adb kill-server"),
         ("nonsense", "this adb is too old to pair", "platform-tools 30 or newer"),
     ],
@@ -229,6 +372,8 @@ def test_another_code_is_refused_and_not_repeated(code: str) -> None:
     with pytest.raises(ClawError) as error:
         check_code(code)
     assert error.value.code == "USAGE"
+    what = "this is not a pairing code" if code.strip() else "no pairing code was given"
+    assert error.value.message == what
     assert not code.strip() or code.strip() not in str(error.value)
 
 

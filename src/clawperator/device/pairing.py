@@ -189,7 +189,7 @@ def _connect(endpoint: Endpoint, address: str) -> str:
 
 def _found(endpoint: Endpoint, guid: str) -> str | None:
     """The serial of the paired device when adb has found it in the network."""
-    deadline = Deadline(_FOUND_SECONDS if guid else 0)
+    deadline = Deadline(_FOUND_SECONDS)
     while guid:
         try:
             lines = ask_server(endpoint, "host:devices").splitlines()

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from clawperator._notes import listening
 from clawperator.device import pairing
 from clawperator.device.adb.client import Endpoint
-from clawperator.device.adb.server import NoServerError, adb_endpoint
+from clawperator.device.adb.server import NoServerError, adb_endpoint, exchange
 from clawperator.device.host_log import log_file
 from clawperator.device.pairing import PairedDevice, check_address, check_code, pair_device
 from clawperator.errors import ClawError, RefusedError
@@ -132,13 +132,12 @@ def test_a_server_that_does_not_connect_is_quoted(
 def fail_exchange(monkeypatch: pytest.MonkeyPatch, service: str, error: Exception) -> None:
     """Let the requests of a service fail with an error; the server answers others."""
 
-    def exchange(endpoint: Endpoint, request: str, *, seconds: float) -> str:
+    def fail(endpoint: Endpoint, request: str, *, seconds: float) -> str:
         if request.startswith(service):
             raise error
-        return real(endpoint, request, seconds=seconds)
+        return exchange(endpoint, request, seconds=seconds)
 
-    real = pairing.exchange
-    monkeypatch.setattr(pairing, "exchange", exchange)
+    monkeypatch.setattr(pairing, "exchange", fail)
 
 
 def timeout() -> ClawError:

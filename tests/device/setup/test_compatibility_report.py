@@ -4,19 +4,34 @@ import json
 import os
 import re
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET, UnsetType
 
 from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
-from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.setup.compatibility_report import PublicTexts
+from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, run_shell
+from clawperator.device.setup import compatibility_report
+from clawperator.device.setup.compatibility_report import (
+    CompatibilityReport,
+    DisplayFacts,
+    PublicTexts,
+    ReportedCheck,
+    ReportedOperator,
+    Timings,
+    make_report,
+)
 from clawperator.device.setup.device_facts import DeviceFacts
+from clawperator.device.setup.doctor import Report
+from clawperator.device.setup.host_checks import Check
+from clawperator.errors import ClawError
 from clawperator.schemas import schema
 from tests.support.command_doubles import SERIAL, CommandDoubles, Reply, double_server
 from tests.support.ordinary_phone import PROPERTIES, answer_properties, dumped, node, ordinary_phone, screen
@@ -235,3 +250,200 @@ def test_dumped_screens_are_only_counted(phone: CommandDoubles, report: Any) -> 
     rows = [node(text, bounds="[0,0][9,9]") for text in SECRETS[:3]]
     phone.answer("uiautomator", dumped(screen(*rows)), when="dump *")
     assert report()["timings"]["dumpNodes"] == 4
+
+
+# Facts that are missing or of another kind
+
+
+PRESENT = Check(id="readiness.apk.presence", status="pass", summary="")
+
+
+def make(*checks: Check, package: str = OPERATOR_PACKAGE, serial: str | UnsetType = UNSET) -> CompatibilityReport:
+    """The report of a doctor's report with these checks and this Operator."""
+    return make_report(
+        Report(ok=True, criticalOk=True, deviceId=serial, operatorPackage=package, checks=list(checks))
+    )
+
+
+Made = Callable[[], CompatibilityReport]
+
+
+@pytest.fixture
+def made(phone: CommandDoubles, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+    """Make the report of the phone."""
+    with double_server(phone) as device:
+        monkeypatch.setenv("ADB_SERVER_SOCKET", f"tcp:127.0.0.1:{device.endpoint.port}")
+        yield lambda: make(serial=SERIAL)
+
+
+@pytest.mark.parametrize("serial", ["gone", UNSET])
+def test_a_device_that_is_gone_has_no_facts(serial: str | UnsetType) -> None:
+    found = make(serial=serial)
+    assert (found.device, found.backend, found.operator, found.timings) == (None, None, None, None)
+
+
+def test_a_device_without_a_working_shell_is_only_connected(phone: CommandDoubles, made: Made) -> None:
+    for command in ("getprop", "am", "settings", "wm"):
+        phone.answer(command, Reply("", "not found\n", 127))
+    found = made().device
+    assert found is not None
+    assert msgspec.to_builtins(found) == {
+        **dict.fromkeys(FIELDS["device"]),
+        "connection": "usb",
+    }
+
+
+@pytest.mark.parametrize(
+    ("properties", "connection"),
+    [
+        ({"ro.kernel.qemu": "1"}, "emulator"),
+        ({"ro.boot.qemu": "1"}, "emulator"),
+        ({"ro.hardware": "ranchu"}, "emulator"),
+        ({"ro.hardware": "qcom", "ro.kernel.qemu": "0"}, "usb"),
+    ],
+)
+def test_an_emulator_is_known_by_its_properties(
+    phone: CommandDoubles, made: Made, properties: dict[str, str], connection: str
+) -> None:
+    answer_properties(phone, {**PROPERTIES, **properties})
+    found = made().device
+    assert found is not None
+    assert (found.connection, found.system, found.systemVersion) == (connection, None, None)
+
+
+@pytest.mark.parametrize(
+    ("density", "expected"),
+    [("9999", 9999), ("99999", None), ("\uff14\uff12\uff10", None), ("4.5", None), ("²", None)],
+)
+def test_a_density_is_a_short_number(
+    phone: CommandDoubles, made: Made, density: str, expected: int | None
+) -> None:
+    phone.answer("wm", f"Physical density: {density}\n", when="density")
+    found = made().device
+    assert found is not None
+    assert found.display is not None
+    assert found.display.density == expected
+
+
+def test_a_device_that_does_not_list_its_panels_has_no_number_of_them(phone: CommandDoubles, made: Made) -> None:
+    phone.answer("dumpsys", "", when="SurfaceFlinger --display-id")
+    found = made().device
+    assert found is not None
+    assert found.display == DisplayFacts(1080, 2400, 420, None)
+
+
+def fail_shell(monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    """Let the device go away for one command of the report."""
+
+    def run(device: Device, script: str, *, seconds: float) -> ShellAnswer:
+        if script.startswith(command):
+            raise ClawError("DEVICE_OFFLINE", "it is gone")
+        return run_shell(device, script, seconds=seconds)
+
+    monkeypatch.setattr(compatibility_report, "run_shell", run)
+
+
+def test_a_failed_question_leaves_the_other_facts(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_shell(monkeypatch, "dumpsys SurfaceFlinger")
+    found = made()
+    assert found.device is not None
+    assert found.device.display == DisplayFacts(1080, 2400, 420, None)
+    assert found.timings is not None
+    assert found.timings.shellSeconds is not None
+    fail_shell(monkeypatch, ":")
+    assert made().timings == Timings(None, None, None, None)
+
+
+def test_times_are_rounded_to_milliseconds(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock:
+        now = 0.0
+
+        @classmethod
+        def monotonic(cls) -> float:
+            cls.now += 1.23456
+            return cls.now
+
+    monkeypatch.setattr(compatibility_report, "time", Clock)
+    assert made().timings == Timings(1.235, 1.235, 2, None)
+
+
+def test_the_backend_is_the_one_that_auto_chooses(
+    phone: CommandDoubles, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert made().backend == "operator"
+    phone.answer("settings", "null\n", when="get *secure enabled_accessibility_services")
+    assert made().backend == "adb"
+
+    def fail(_: Device) -> None:
+        raise ClawError("DEVICE_OFFLINE", "it is gone")
+
+    monkeypatch.setattr(compatibility_report, "enabled_operator", fail)
+    assert made().backend is None
+
+
+def version_check(version: str | None) -> Check:
+    evidence = None if version is None else {"apkVersion": version}
+    return Check(id="readiness.version.compatibility", status="warn", summary="", evidence=evidence)
+
+
+@pytest.mark.parametrize(
+    ("checks", "package", "expected"),
+    [
+        ([], OPERATOR_PACKAGE, None),
+        ([Check(id="readiness.apk.presence", status="warn", summary="")], OPERATOR_PACKAGE, None),
+        ([PRESENT], OPERATOR_PACKAGE, ReportedOperator(OPERATOR_PACKAGE, None)),
+        ([PRESENT, version_check(None)], OPERATOR_PACKAGE, ReportedOperator(OPERATOR_PACKAGE, None)),
+        ([PRESENT, version_check("1.2.3")], "com.secret.app", ReportedOperator("other", "1.2.3")),
+        ([PRESENT, version_check("of Nikhil")], OPERATOR_PACKAGE, ReportedOperator(OPERATOR_PACKAGE, None)),
+    ],
+)
+def test_the_operator_is_reported_while_it_is_installed(
+    checks: list[Check], package: str, expected: ReportedOperator | None
+) -> None:
+    assert make(*checks, package=package).operator == expected
+
+
+def test_only_known_codes_are_reported() -> None:
+    known = Check(id="a", status="fail", summary="", code="DEVICE_OFFLINE")
+    other = Check(id="b", status="warn", summary="", code="NIKHIL")
+    found = make(known, other)
+    assert found.checks == [ReportedCheck("a", "fail", "DEVICE_OFFLINE"), ReportedCheck("b", "warn", None)]
+    assert found.reportVersion == 1
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "python", "expected"),
+    [
+        ("Linux", "x86_64", "3.12.4+", ("Linux", "x86_64", "3.12.4")),
+        ("", "Nikhil's machine", "unknown", ("unknown", None, None)),
+    ],
+)
+def test_the_computer_is_reported_without_its_name(
+    monkeypatch: pytest.MonkeyPatch, system: str, machine: str, python: str, expected: tuple[str, ...]
+) -> None:
+    for name, value in (("system", system), ("machine", machine), ("python_version", python)):
+        monkeypatch.setattr(f"platform.{name}", lambda value=value: value)
+    host = make().host
+    assert (host.os, host.machine, host.python) == expected
+    assert (host.adb, host.platformTools) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("serial", "text", "is_public"),
+    [
+        ("abc", "abc phone", True),
+        ("abcd", "ABCD phone", False),
+        ("emulator-5554", "Android emulator", True),
+        ("R5CT12-x", "model r5ct12", False),
+        ("pixel", "10.0.0.7", False),
+        ("pixel", "fe80::1", False),
+        ("pixel", "Galaxy S23", True),
+    ],
+)
+def test_a_text_is_public_without_the_parts_of_a_serial_and_without_an_address(
+    serial: str, text: str, *, is_public: bool
+) -> None:
+    public = PublicTexts(Device(serial, Endpoint("127.0.0.1", 1)), None)
+    assert public.text(text, ANYTHING) == (text if is_public else None)
+    assert public.text(text, re.compile("other")) is None
+    assert public.text(None, ANYTHING) is None

@@ -1,11 +1,15 @@
 """The version of the Operator must be in the table of supported ones; otherwise the error has the fix."""
 
 import pytest
+from msgspec import UNSET
 
 from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device import packages
+from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
 from clawperator.device.packages import list_packages
+from clawperator.device.setup import version_check
+from clawperator.device.setup.operator_versions import supported_text
 from clawperator.device.setup.version_check import probe_compatibility, require_operator
 from clawperator.errors import ClawError
 from tests.support.routes import Route
@@ -85,6 +89,50 @@ def test_a_phone_that_cannot_be_reached_is_an_error_of_the_answer(route: Route) 
     found = probe_compatibility(route.device, OPERATOR_PACKAGE)
     assert found.error
     assert found.error.code == "DEVICE_OFFLINE"
+
+
+AGAIN = "clawperator version --check-compat --device claw-1 --operator-package"
+SETUP = "clawperator operator setup --apk <operator.apk> --device claw-1"
+
+
+@pytest.mark.parametrize(
+    ("answer", "name", "number"),
+    [
+        (ShellAnswer(0, b"  versionCode=7 minSdk=24\n  versionName=0.5.3\n", b""), "0.5.3", 7),
+        (ShellAnswer(0, b"  versionName=0.5.3\n", b""), "0.5.3", UNSET),
+        (ShellAnswer(1, b"  versionName=0.5.3\n", b""), UNSET, UNSET),
+        (ShellAnswer(0, b"Unable to find package\n", b""), UNSET, UNSET),
+    ],
+)
+def test_the_versions_are_read_from_the_packages_record(
+    route: Route, monkeypatch: pytest.MonkeyPatch, answer: ShellAnswer, name: object, number: object
+) -> None:
+    monkeypatch.setattr(version_check, "run_shell", lambda *_, **__: answer)
+    found = probe_compatibility(route.device, OPERATOR_PACKAGE)
+    assert (found.apkVersion, found.apkVersionCode, found.compatible) == (name, number, name is not UNSET)
+    if name is UNSET:
+        assert found.error
+        assert (found.error.code, found.error.details) == ("APK_VERSION_UNREADABLE", None)
+        get = f"Get the APK of an Operator of version {supported_text()}."
+        assert found.remediation == [get, SETUP, f"{AGAIN} {OPERATOR_PACKAGE}"]
+
+
+def test_the_remedy_for_another_variant_is_to_choose_it(route: Route) -> None:
+    other = OPERATOR_PACKAGES[1]
+    found = probe_compatibility(route.device, other)
+    assert found.error
+    assert found.error.message == f"Operator {other} is not installed on claw-1, but {OPERATOR_PACKAGE} is"
+    assert found.error.details == {"wanted": other, "installed": [OPERATOR_PACKAGE]}
+    choose = "Pass the installed Operator with --operator-package."
+    assert found.remediation == [choose, SETUP, f"{AGAIN} {other}"]
+    assert found.operatorPackage == other
+
+
+def test_there_is_no_remedy_for_a_device_that_is_gone() -> None:
+    found = probe_compatibility(Device("gone", Endpoint("127.0.0.1", 1)), OPERATOR_PACKAGE)
+    assert found.error
+    assert found.remediation is UNSET
+    assert not found.compatible
 
 
 def test_packages_are_listed_all_or_those_of_third_parties(route: Route) -> None:

@@ -77,7 +77,7 @@ def failed_check(id_: str, error: ClawError, *steps: Step, status: Status = "fai
 def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
     """Check that the interpreter is new enough."""
     found = ".".join(map(str, version))
-    if version[:2] >= _PYTHON:
+    if version >= _PYTHON:
         return passed("host.python.version", f"Python {found}", version=found)
     least = ".".join(map(str, _PYTHON))
     error = ClawError(

@@ -148,6 +148,29 @@ def test_properties_are_read_in_one_command(tmp_path: Path) -> None:
     assert doubles.calls() == [["getprop"]]
 
 
+def test_long_values_are_shortened_and_long_lists_are_cut() -> None:
+    assert parse_properties(f"[a]: [{'x' * 100}]\n[b]: [{'x' * 101}]\n") == {
+        "a": "x" * 100,
+        "b": "x" * 99 + "…",
+    }
+    listed = parse_properties("".join(f"[p{number}]: [x]\n" for number in range(5_001)))
+    assert (len(listed), "p4999" in listed, "p5000" in listed) == (5_000, True, False)
+
+
+def test_a_switch_is_read_without_a_user_when_the_device_refuses_users(tmp_path: Path) -> None:
+    doubles = ordinary_phone(tmp_path / "d")
+    doubles.answer("settings", Reply("", "Error: Unknown option: --user\n", 255), when="* --user *")
+    doubles.answer("settings", "1\n", when="get secure rampart_main_switch_enabled")
+    vendor = recognise_vendor({"ro.build.version.oneui": "60101"})
+    assert vendor is not None
+    with double_server(doubles) as device:
+        assert [state for _, state in switch_states(device, vendor, {})] == ["off"]
+
+
+def test_an_empty_version_of_a_system_is_none() -> None:
+    assert recognise_vendor({"ro.miui.ui.version.name": "", "ro.product.manufacturer": "Google"}) is None
+
+
 @given(output=st.text() | st.text("[]: \nab."))
 def test_any_output_is_read(output: str) -> None:
     properties = parse_properties(output)

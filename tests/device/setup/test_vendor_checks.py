@@ -7,10 +7,10 @@ import pytest
 from msgspec import Struct
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
-from clawperator.device.adb.client import Device, ShellAnswer, run_shell
+from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, run_shell
 from clawperator.device.setup import device_facts
 from clawperator.device.setup.device_checks import check_capability, check_handshake, check_settings
-from clawperator.device.setup.device_facts import read_facts
+from clawperator.device.setup.device_facts import DeviceFacts, read_facts
 from clawperator.device.setup.doctor import run_doctor
 from clawperator.device.setup.host_checks import Check, failed_check
 from clawperator.device.setup.vendor_checks import check_log, check_restricted_settings, check_vendor
@@ -19,6 +19,8 @@ from clawperator.errors import ClawError
 from tests.support.command_doubles import CommandDoubles, Reply, double_server
 from tests.support.ordinary_phone import PROPERTIES, answer_properties, ordinary_phone
 
+GONE = Device("gone", Endpoint("127.0.0.1", 1))
+LINE = "01-19 12:00:00.000  1  1 I App: Hello\n"
 HUAWEI = recognise_vendor({"ro.product.manufacturer": "HUAWEI"})
 
 
@@ -110,6 +112,30 @@ def test_a_phone_whose_switches_are_on_passes(phone: Doubled) -> None:
     assert "V14" in check.summary
 
 
+def test_a_device_that_does_not_show_its_switches_is_a_warning() -> None:
+    samsung = recognise_vendor({"ro.build.version.oneui": "60101"})
+    facts = DeviceFacts(34, "", "", "", {}, samsung)
+    assert check_vendor(GONE, facts).status == "warn"
+    assert check_log(GONE, None).status == "warn"
+    restricted = check_restricted_settings(GONE, OPERATOR_PACKAGE, 34)
+    assert restricted is not None
+    assert restricted.status == "warn"
+
+
+def test_switches_are_named_with_the_vendor_and_what_needs_them(phone: Doubled) -> None:
+    phone.properties(ro__miui__ui__version__name="V14")
+    check = vendor_check(phone)
+    names = "'USB debugging (Security settings)' and 'Install via USB'"
+    assert check.summary == f"HyperOS or MIUI V14 restricts adb: check {names}"
+    assert check.evidence == {"system": "HyperOS or MIUI", "version": "V14"}
+    phone.properties(ro__product__manufacturer="Meizu")
+    check = vendor_check(phone)
+    assert check.summary == "Flyme shows no restriction of adb"
+    assert check.detail is not None
+    assert check.detail.startswith("If the device refuses input: Turn off 'Flyme payment protection'")
+    assert " If the device refuses the log: Choose 'All'" in check.detail
+
+
 # The log
 
 
@@ -133,6 +159,23 @@ def test_a_log_that_is_off_is_a_warning_with_the_step_of_the_vendor(phone: Doubl
     assert (check.status, check.code) == ("warn", "LOGCAT_UNAVAILABLE")
     assert "*#*#2846579#*#*" in steps(check)
     assert "Logger buffer sizes" in steps(check_log(phone.device, None))
+
+
+@pytest.mark.parametrize(
+    ("reply", "detail"),
+    [
+        (Reply(LINE, "logcat: short read\n", 1), "logcat: short read"),
+        (Reply("", "x" * 200, 1), "x" * 200),
+        (Reply("", "x" * 201, 1), "x" * 199 + "…"),
+        (Reply("", "log switch off\n"), None),
+        (Reply(LINE, "Note: LOG SWITCH OFF\n"), None),
+    ],
+)
+def test_a_log_command_that_fails_is_quoted(phone: Doubled, reply: Reply, detail: str | None) -> None:
+    phone.doubles.answer("logcat", reply, when="-d -t 1")
+    check = check_log(phone.device, recognise_vendor({"ro.product.manufacturer": "Xiaomi"}))
+    assert (check.status, check.detail) == ("warn", detail)
+    assert steps(check) == "Set 'Logger buffer sizes' in the developer options to 256K or more."
 
 
 def test_a_log_with_lines_passes(phone: Doubled) -> None:
@@ -184,6 +227,19 @@ def test_an_enabled_service_is_not_restricted(phone: Doubled) -> None:
 
 def test_before_android_13_nothing_is_restricted(phone: Doubled) -> None:
     assert check_restricted_settings(phone.device, OPERATOR_PACKAGE, 32) is None
+    assert check_restricted_settings(phone.device, OPERATOR_PACKAGE, 33) is not None
+
+
+def test_restricted_settings_are_read_without_a_user_when_the_device_refuses_users(phone: Doubled) -> None:
+    phone.doubles.answer("appops", Reply("", "Error: Unknown option: --user\n", 255))
+    phone.doubles.answer(
+        "appops", "ACCESS_RESTRICTED_SETTINGS: deny\n", when=f"get {OPERATOR_PACKAGE} ACCESS_RESTRICTED_SETTINGS"
+    )
+    check = check_restricted_settings(phone.device, OPERATOR_PACKAGE, 34)
+    assert check is not None
+    assert check.code == "DEVICE_RESTRICTED_SETTINGS"
+    assert steps(check).endswith(f"clawperator grant-device-permissions --device {phone.device.serial}")
+    assert check.deviceGuidance is not None
 
 
 # Debugging, capability

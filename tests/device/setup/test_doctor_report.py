@@ -173,6 +173,14 @@ def test_only_critical_failures_make_a_device_not_ready(checks: ScriptedChecks) 
     assert (report.ok, report.criticalOk, report.operatorPackage) == (False, False, OPERATOR_PACKAGES[1])
 
 
+@pytest.mark.parametrize("named", [None, OPERATOR_PACKAGES[1]])
+def test_without_a_device_the_report_is_about_the_named_or_the_released_operator(
+    checks: ScriptedChecks, named: str | None
+) -> None:
+    checks.statuses = {"discovery": "fail"}
+    assert run_doctor(None, named).operatorPackage == (named or OPERATOR_PACKAGE)
+
+
 def test_a_device_of_the_settings_is_examined_unless_another_one_is_named(
     checks: ScriptedChecks, monkeypatch: pytest.MonkeyPatch
 ) -> None:

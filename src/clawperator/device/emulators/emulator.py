@@ -293,11 +293,12 @@ def _launch(program: str, name: str, limits: EmulatorTimeouts) -> str:
         serial = _running_names().get(name)
         if serial is not None:
             return serial
-        # The program may start another and exit with 0; any other exit code is a failure.
-        done, status = (0, 0) if ended else os.waitpid(pid, os.WNOHANG)
-        ended = ended or bool(done)
-        if done and os.waitstatus_to_exitcode(status) != 0:
-            _fail("EMULATOR_START_FAILED", name, f"emulator {name} exited: {_tail(log)}")
+        # The program may start another and exit with 0; any other exit code is a failure. While it runs it is 0.
+        if not ended:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            ended = done == pid
+            if os.waitstatus_to_exitcode(status) != 0:
+                _fail("EMULATOR_START_FAILED", name, f"emulator {name} exited: {_tail(log)}")
         if deadline.is_over:
             _fail("EMULATOR_START_FAILED", name, f"adb did not list emulator {name} in time: {_tail(log)}")
         time.sleep(limits.poll)

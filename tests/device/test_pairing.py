@@ -209,7 +209,7 @@ class Clock:
         self.now += seconds
 
 
-@pytest.mark.parametrize(("ready_at", "ends"), [(1.0, (1.0, 1.5)), (100.0, (3.0, 3.0))])
+@pytest.mark.parametrize(("ready_at", "ends"), [(0.5, (0.5, 0.8)), (100.0, (3.0, 3.0))])
 def test_a_paired_device_has_three_seconds_to_appear(
     ready_at: float, ends: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,12 +7,13 @@ from msgspec import Struct
 from clawperator._text import one_line
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.android_versions import read_api
-from clawperator.device.setup.host_checks import MAX_FACT
 from clawperator.device.vendors import Vendor, parse_properties, recognise_vendor
 from clawperator.errors import ClawError
 
 # Three commands, which take seconds each on a slow device.
 _SECONDS = 30.0
+# The longest fact of a display.
+_MAX_FACT = 100
 _MARK = "properties listed"
 _SCRIPT = f"getprop; echo '{_MARK}'; wm size; wm density"
 
@@ -54,4 +55,4 @@ def read_facts(device: Device) -> DeviceFacts:
 def _value(lines: list[str], name: str) -> str:
     """The value after a name. An override, where there is one, comes after the physical value."""
     found = next((line for line in reversed(lines) if name in line.lower()), "")
-    return one_line(found.partition(":")[2].strip(), MAX_FACT)
+    return one_line(found.partition(":")[2].strip(), _MAX_FACT)

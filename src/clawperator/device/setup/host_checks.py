@@ -13,8 +13,6 @@ Status = Literal["pass", "warn", "fail"]
 
 _PYTHON = (3, 11)
 _JAVAS = ("17", "21")
-# The longest fact of a device in a check.
-MAX_FACT = 100
 _VERSION_SECONDS = 5.0
 _JAVA_SECONDS = 10.0
 

@@ -428,6 +428,18 @@ def test_the_computer_is_reported_without_its_name(
     assert (host.adb, host.platformTools) == (None, None)
 
 
+def test_the_version_of_adb_needs_no_valid_address_of_its_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adb = tmp_path / "adb"
+    adb.write_text("#!/bin/sh\necho 'Android Debug Bridge version 1.0.41'\necho 'Version 36.0.0-13206524'\n")
+    adb.chmod(0o755)
+    monkeypatch.setenv("ADB_PATH", str(adb))
+    monkeypatch.setenv("ADB_SERVER_SOCKET", "tcp:::1:5037")
+    host = make().host
+    assert (host.adb, host.platformTools) == ("1.0.41", "36.0.0")
+
+
 @pytest.mark.parametrize(
     ("serial", "text", "is_public"),
     [

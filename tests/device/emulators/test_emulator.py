@@ -536,6 +536,7 @@ def test_a_name_that_could_be_something_else_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("act", [create_avd, start_emulator, stop_emulator, delete_avd, inspect_avd, provision])
 def test_no_command_takes_such_a_name(sdk: Sdk, act: Callable[[str], object]) -> None:
+    sdk.make_avd("a")
     with pytest.raises(ClawError) as caught:
         act("../x")
     refused(caught, "USAGE")

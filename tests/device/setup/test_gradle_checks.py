@@ -85,6 +85,15 @@ def test_an_app_was_started_when_an_event_reached_it(tmp_path: Path, reply: Repl
     assert doubles.calls() == [["monkey", "-p", OPERATOR_PACKAGE, "-c", launcher, "1"]]
 
 
+def test_the_app_that_was_built_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed: list[tuple[Device, str]] = []
+    monkeypatch.setattr("clawperator.device.adb.sync.install_apk", lambda *given: installed.append(given))
+    check = check_installation(GONE, "project")
+    apk = "project/app/build/outputs/apk/debug/app-debug.apk"
+    assert (check.status, check.evidence) == ("pass", {"apk": apk})
+    assert installed == [(GONE, apk)]
+
+
 def test_a_device_that_went_away_fails_both_checks(tmp_path: Path) -> None:
     apk = tmp_path / "app/build/outputs/apk/debug/app-debug.apk"
     apk.parent.mkdir(parents=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clawperator.contract.action_params import UI_READINESS
 from clawperator.contract.action_types import Retry
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, ClickParams, ReadTextParams, ScrollParams
-from clawperator.contract.execution import Plan, validate, with_timeout
+from clawperator.contract.execution import Plan, single_action, validate, with_timeout
 from clawperator.contract.normalise import PARAM_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
@@ -526,3 +526,16 @@ def test_a_timeout_out_of_range_is_refused(timeout_ms: float) -> None:
         with_timeout(document(action("snapshot_ui")), timeout_ms)
     assert raised.value.code == "EXECUTION_VALIDATION_FAILED"
     assert "from 1000 to 120000" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("params", "given", "expected"),
+    [
+        ({"key": "back"}, None, 10_000),
+        ({"key": "back", "settle": True}, None, 30_000),
+        ({"key": "back", "expect": {"text": "Done", "timeoutMs": 7_000}}, None, 17_000),
+        ({"key": "back", "settle": True}, 4_321, 4_321),
+    ],
+)
+def test_the_time_of_a_single_action(params: dict[str, Any], given: int | None, expected: int) -> None:
+    assert single_action("press_key", params, timeout_ms=given)["timeoutMs"] == expected

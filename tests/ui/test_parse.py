@@ -217,7 +217,14 @@ def test_every_beginning_of_a_dump_is_refused(cut: int) -> None:
     assert reason(whole[: cut % len(whole)]) in ("truncated", "syntax")
 
 
-def test_the_name_of_another_root_is_cut_after_40_characters() -> None:
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (f"<{'a' * 60} />", f"the document is a <{'a' * 40}>, not a <hierarchy>"),
+        (f"<hierarchy><{'a' * 60} /></hierarchy>", f"the hierarchy has a <{'a' * 40}>; only nodes are allowed"),
+    ],
+)
+def test_the_name_of_another_element_is_cut_after_40_characters(document: str, message: str) -> None:
     with pytest.raises(ClawError) as caught:
-        parse_hierarchy(f"<{'a' * 60} />")
-    assert caught.value.message == f"the document is a <{'a' * 40}>, not a <hierarchy>"
+        parse_hierarchy(document)
+    assert caught.value.message == message

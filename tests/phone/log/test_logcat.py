@@ -291,8 +291,10 @@ def test_a_stream_with_a_count_ends_by_itself(phone: Phone) -> None:
             start(phone, "-vraw", "-T1", "-m3", out=out, err=Pipe(), cancelled=threading.Event())
         )
     )
+    phone.log.write("I", "a", "x", 1)
     thread.start()
-    for text in ("x", "y", "z"):
+    assert out.wait_for(b"x")  # from here on it follows the log
+    for text in ("y", "z"):
         phone.log.write("I", "a", text, 1)
     thread.join(HANG_SECONDS)
     assert codes == [0]

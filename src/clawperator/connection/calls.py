@@ -94,7 +94,7 @@ class PhoneCalls(ABC):
         return only_step(self._execute(document), self.serial)
 
     def _execute(self, document: dict[str, Any]) -> ResultEnvelope:
-        """Run a document, and report it to whoever listens."""
+        """Run a document, and pass it with its result to the listeners."""
         listeners = tuple(_LISTENERS)
         for listener in listeners:
             listener.started(self, document)

@@ -13,9 +13,9 @@ from clawperator.connection import PhoneCalls
 from clawperator.contract import ACTIONS, Plan, ResultEnvelope, TextSource, validate
 from clawperator.device import SecretReader
 from clawperator.errors import ClawError
+from clawperator.report.action_rows import StepContext, action_row
 from clawperator.report.builder import PageBuilder, ReportParts, RowScreens, RowStatus
 from clawperator.report.page_data import PageList, PageRow, Verdict, seconds
-from clawperator.report.runs import StepContext, action_row
 from clawperator.report.write import ReportResult, declared_secrets, save_report
 from clawperator.ui import HIDDEN
 

@@ -15,15 +15,13 @@ from clawperator.contract import (
     JsonEvidence,
     ResultEnvelope,
     SkillResult,
-    StepResult,
     TextEvidence,
 )
 from clawperator.replay import ReplayedStep, ReplayReport
+from clawperator.report.action_rows import action_rows, error_facts
 from clawperator.report.builder import NOTHING, PageBuilder, ReportParts, RowScreens, RowStatus
 from clawperator.report.page_data import (
     MAX_OUTPUT,
-    NO_SCREEN,
-    Mark,
     PageList,
     PageRow,
     Tone,
@@ -32,7 +30,6 @@ from clawperator.report.page_data import (
     first_of,
     seconds,
 )
-from clawperator.ui import read_bounds
 
 STEPS, CHECKPOINTS, ACTIONS, OUTPUT = "Steps", "Checkpoints", "Actions", "Output"
 
@@ -41,8 +38,6 @@ _TONES: Mapping[str, Tone] = {
     **dict.fromkeys(("failed", "interrupted"), "bad"),
     **dict.fromkeys(("indeterminate", "not_run", "skipped"), "warn"),
 }
-# Members of a step's data that have a place of their own in a row.
-_SHOWN_ELSEWHERE = frozenset(("matched_target", "effect", "error", "message", "hint"))
 
 
 class SavedSkillRun(Struct, frozen=True, kw_only=True):
@@ -61,29 +56,7 @@ class SavedSkillRun(Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
-class _TargetNode(Struct, frozen=True):
-    """What a step acted on, as its ``matched_target`` describes it."""
-
-    label: str = ""
-    resourceId: str = ""
-    bounds: str = ""
-    package: str = ""
-    key: str = ""
-    uri: str = ""
-    type_: str = msgspec.field(default="", name="class")
-
-
-class StepContext(Struct, frozen=True):
-    """What is known of a step beside its result: when it began, further facts, and what it was to act on."""
-
-    time: float | None = None
-    facts: Sequence[tuple[str, str | None]] = ()
-    wanted: str = ""
-
-
-NO_CONTEXT = StepContext()
 Evidence = TextEvidence | JsonEvidence | EnvelopeEvidence
-_TARGET = msgspec.json.Decoder(_TargetNode)
 
 
 def document_report(document: Any, builder: PageBuilder, screens: RowScreens = NOTHING) -> ReportParts | None:
@@ -113,7 +86,7 @@ def _replay_report(report: ReplayReport, builder: PageBuilder, screens: RowScree
             [
                 ("Found by", step.foundBy or None),
                 ("Evidence", step.evidence or None),
-                *_error_facts(step.error or {}),
+                *error_facts(step.error or {}),
                 ("Recorded event", f"seq {step.seq}"),
             ],
             note=_why(step),
@@ -122,7 +95,7 @@ def _replay_report(report: ReplayReport, builder: PageBuilder, screens: RowScree
         for step in report.steps
     ]
     result = report.skillResult
-    actions = _action_rows(_envelopes(result), builder, screens)
+    actions = action_rows(_envelopes(result), builder, screens)
     points = _checkpoint_rows(result, builder, NOTHING)
     lists = filled(PageList(STEPS, rows), PageList(CHECKPOINTS, points), PageList(ACTIONS, actions))
     error = report.error or {}
@@ -153,7 +126,7 @@ def _skill_report(run: SavedSkillRun, builder: PageBuilder, screens: RowScreens)
     status = run.status or ("failed" if run.code else result.status if result else "unknown")
     lists = filled(
         PageList(CHECKPOINTS, _checkpoint_rows(result, builder, screens) if result else []),
-        PageList(ACTIONS, _action_rows(_envelopes(result), builder, screens)),
+        PageList(ACTIONS, action_rows(_envelopes(result), builder, screens)),
         PageList(OUTPUT, list(_output_rows(run, builder))),
     )
     problem = {"code": run.code, "message": run.message, "hint": run.hint} if run.code else {}
@@ -175,7 +148,7 @@ def _skill_report(run: SavedSkillRun, builder: PageBuilder, screens: RowScreens)
 
 def _execution_report(result: ExecutionResult, builder: PageBuilder, screens: RowScreens) -> ReportParts:
     envelope = result.envelope
-    lists = filled(PageList(ACTIONS, _action_rows([envelope], builder, screens)))
+    lists = filled(PageList(ACTIONS, action_rows([envelope], builder, screens)))
     return ReportParts(
         kind="Execution",
         title=envelope.commandId,
@@ -280,88 +253,8 @@ def _end_state(result: SkillResult | None) -> str:
     return f"Terminal verification: {verified.status}" + (f" ({verified.note})" if verified.note else "")
 
 
-# Actions
-
-
 def _envelopes(result: SkillResult | None) -> list[ResultEnvelope]:
     return [] if result is None or result.execEnvelopes is UNSET else result.execEnvelopes
-
-
-def _action_rows(envelopes: Sequence[ResultEnvelope], builder: PageBuilder, screens: RowScreens) -> list[PageRow]:
-    """The steps of executions. The screen of a step is the last one that a snapshot shows."""
-    steps = [step for envelope in envelopes for step in envelope.stepResults]
-    rows = []
-    screen = screens.before
-    for position, step in enumerate(steps):
-        seen = builder.screens.add(_tree(step))
-        if seen != NO_SCREEN:
-            screen = seen
-        after = screens.after if position == len(steps) - 1 else NO_SCREEN
-        rows.append(action_row(step, builder, RowScreens(screen, after)))
-    return rows
-
-
-def action_row(
-    step: StepResult, builder: PageBuilder, screens: RowScreens, around: StepContext = NO_CONTEXT
-) -> PageRow:
-    """A step of an execution, with what it acted on."""
-    data = step.data
-    tree = _tree(step)
-    target = _target(data.get("matched_target"))
-    error = data.get("error", "")
-    effect = data.get("effect", "")
-    tone: Tone = "bad" if not step.success else "warn" if effect == "unchanged" else "good"
-    named = (target.label, id_of(target.resourceId), target.package, target.key, target.uri)
-    label = next(filter(None, named), data.get("application_id", "") or around.wanted)
-    typed = data.get("text", "") if step.actionType == "enter_text" else ""
-    return builder.row(
-        step.actionType,
-        f"{step.actionType.replace('_', ' ')} {label}".strip(),
-        [
-            ("Text entered", typed),
-            *_error_facts({"code": error, **data} if error else {}),
-            ("Target", target.label),
-            ("Resource id", target.resourceId),
-            ("Class", target.type_),
-            ("Bounds", target.bounds),
-            ("Effect", effect),
-            *(
-                (name.replace("_", " ").capitalize(), value)
-                for name, value in data.items()
-                if name not in _SHOWN_ELSEWHERE and not (name == "text" and (tree or typed))
-            ),
-            ("Step", step.id),
-            *around.facts,
-        ],
-        note=error and data.get("message", ""),
-        time=around.time,
-        package=data.get("resolved_package") or target.package,
-        status=RowStatus((effect or "ok") if step.success else error or "failed", tone),
-        screens=RowScreens(screens.before, screens.after, screens.mark or mark_of(target.bounds)),
-    )
-
-
-def _tree(step: StepResult) -> str | None:
-    """The UI hierarchy that a step returned."""
-    text = step.data.get("text", "")
-    return text if text.startswith(("<?xml", "<hierarchy")) else None
-
-
-def _target(text: str | None) -> _TargetNode:
-    try:
-        return _TARGET.decode(text) if text else _TargetNode()
-    except (MsgspecError, ValueError):
-        return _TargetNode()
-
-
-def id_of(resource_id: str) -> str:
-    return resource_id.rpartition("/")[2]
-
-
-def mark_of(bounds: str) -> Mark | None:
-    """The place that a text such as ``[0,0][10,10]`` names."""
-    box = read_bounds(bounds)
-    return None if box.is_empty else (box.left, box.top, box.right, box.bottom)
 
 
 # Output and problems
@@ -379,12 +272,7 @@ def _status(status: str) -> RowStatus:
 
 
 def _problem(error: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(value for name, value in _error_facts(error) if value)
-
-
-def _error_facts(error: Mapping[str, Any]) -> list[tuple[str, str | None]]:
-    names = (("Error", "code"), ("Message", "message"), ("Hint", "hint"))
-    return [(name, str(error[key])) for name, key in names if error.get(key)]
+    return tuple(value for name, value in error_facts(error) if value)
 
 
 def _first_problem(lists: Sequence[PageList]) -> tuple[int, int]:

@@ -120,7 +120,8 @@ def test_half_a_picture_is_not_a_screenshot(own: AdbdPhone, tmp_path: Path) -> N
         ran = own.run("screenshot", "--path", str(path), "--backend", "adb")
         stopped.result()
     assert ran.code == 1
-    assert ran.json["envelope"]["errorCode"] == "DEVICE_SHELL_UNAVAILABLE"
+    # The code depends on whether adb has noticed the loss of the device yet.
+    assert ran.json["envelope"]["errorCode"] in ("DEVICE_SHELL_UNAVAILABLE", "DEVICE_OFFLINE", "DEVICE_NOT_FOUND")
     assert not path.exists()
 
 

@@ -117,8 +117,9 @@ def while_running(phone: AdbdPhone, call: Callable[[str], object], then: Callabl
 
 def test_a_device_that_goes_away_and_comes_back(own: AdbdPhone) -> None:
     error = while_running(own, lambda script: run_shell(own.device, script, seconds=NEVER_SECONDS), own.adbd.stop)
-    assert error.code in ("DEVICE_SHELL_UNAVAILABLE", "DEVICE_OFFLINE")
-    assert "closed" in error.message or error.code == "DEVICE_OFFLINE"
+    # The code depends on whether adb has noticed the loss of the device yet.
+    assert error.code in ("DEVICE_SHELL_UNAVAILABLE", "DEVICE_OFFLINE", "DEVICE_NOT_FOUND")
+    assert "closed" in error.message or error.code != "DEVICE_SHELL_UNAVAILABLE"
     with pytest.raises(ClawError) as gone:
         run_shell(own.device, "true", seconds=SECONDS)
     assert gone.value.code in ("DEVICE_NOT_FOUND", "DEVICE_OFFLINE")

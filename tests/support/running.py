@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr
@@ -55,3 +56,8 @@ def _run(run: Callable[[list[str]], int], argv: tuple[str, ...], stdin: bytes) -
     buffer = out.buffer
     assert isinstance(buffer, io.BytesIO)
     return Ran(code, buffer.getvalue(), err.getvalue())
+
+
+def without_bytecode() -> dict[str, str]:
+    """The environment for a process with a limit on the size of files, which would truncate the .pyc files it writes."""
+    return {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}

@@ -17,6 +17,7 @@ from clawperator.agent.ports import Evidence
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.errors import ClawError
 from tests.agent.sessions.session_turns import refused, turn, written
+from tests.support.running import without_bytecode
 
 BEGIN = """
 import os, sys
@@ -55,9 +56,9 @@ for number in range(int(sys.argv[2])):
 )
 
 
-def python(script: str, *arguments: object) -> "subprocess.Popen[str]":
+def python(script: str, *arguments: object, **more: Any) -> "subprocess.Popen[str]":
     words = [sys.executable, "-c", script, *map(str, arguments)]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, **more)
 
 
 def round_of_killing(folder: Path, chance: random.Random) -> dict[int, str]:
@@ -164,7 +165,7 @@ with store.open("s") as session:
     session.commit(turn("fits again"), [Evidence("document", "d", document="y" * 20_000)])
 """
     )
-    with python(script, tmp_path) as child:
+    with python(script, tmp_path, env=without_bytecode()) as child:
         output = child.communicate(timeout=30)[0].splitlines()
     assert output == ["SESSION_WRITE_FAILED write True True True"] * 3
     loaded = SessionStore(str(tmp_path)).load("s")

@@ -29,7 +29,7 @@ from clawperator.agent.sessions.store import SessionStore
 from tests.agent.sessions.session_turns import turn
 from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS
-from tests.support.running import Ran, claw
+from tests.support.running import Ran, claw, without_bytecode
 
 SESSIONS = Path(".claw/sessions")
 PROCESS = "import sys; from clawperator.cli import claw; sys.exit(claw())"
@@ -669,12 +669,15 @@ def limited(kind: int, most: int) -> Callable[[], None]:
 def test_a_full_disk_is_an_error_and_damages_nothing(room: int) -> None:
     path = keep("s", "first")
     before = path.read_bytes()
-    limit = limited(resource.RLIMIT_FSIZE, len(before) + room)
+    limits: dict[str, Any] = {
+        "preexec_fn": limited(resource.RLIMIT_FSIZE, len(before) + room),
+        "env": without_bytecode(),
+    }
     with running_phone_server():
         running = [
-            process("flush-transcript", "x" * 5_000, "--resume", "s", preexec_fn=limit),
-            process("bootstrap", LOOKING, "--resume", "s", preexec_fn=limit),
-            process("bootstrap", LOOKING, "--session-id", "new", preexec_fn=limit),
+            process("flush-transcript", "x" * 5_000, "--resume", "s", **limits),
+            process("bootstrap", LOOKING, "--resume", "s", **limits),
+            process("bootstrap", LOOKING, "--session-id", "new", **limits),
         ]
         documents = [kept(ended(child)) for child in running]
     assert {code_of(document) for document in documents} == {"SESSION_WRITE_FAILED"}

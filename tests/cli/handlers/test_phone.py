@@ -16,7 +16,7 @@ import pytest
 
 from clawperator._home import PhoneFolder
 from tests.support.hanging import HANG_SECONDS
-from tests.support.running import Ran, clawperator
+from tests.support.running import Ran, clawperator, without_bytecode
 
 
 @pytest.fixture(autouse=True)
@@ -307,7 +307,8 @@ def test_a_full_disk_keeps_the_phone_from_starting_with_the_reason() -> None:
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
         "from clawperator.cli.dispatch import run; sys.exit(run(['phone', 'start']))"
     )
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, timeout=HANG_SECONDS)
+    words = [sys.executable, "-c", script]
+    ran = subprocess.run(words, capture_output=True, check=False, timeout=HANG_SECONDS, env=without_bytecode())
     error = json.loads(ran.stdout)
     assert (error["code"], ran.returncode) == ("PHONE_START_FAILED", 1)
     assert "File too large" in error["message"]

@@ -192,6 +192,9 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
             "Run 'clawperator snapshot' before retrying.",
         ),
         "NODE_NOT_CLICKABLE": Code(_RUNTIME, True, "the matched node accepted no click"),
+        "NODE_COVERED": Code(
+            _RUNTIME, True, "other elements cover every point of the matched node; nothing was touched"
+        ),
         "CONTAINER_NOT_FOUND": Code(_RUNTIME, True, "no node matches the container selector"),
         "CONTAINER_NOT_SCROLLABLE": Code(_RUNTIME, False, "the container does not scroll"),
         "CONTAINER_LOST": Code(_RUNTIME, True, "the container vanished while scrolling"),

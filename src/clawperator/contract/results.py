@@ -18,6 +18,7 @@ _NOT_PERFORMED = frozenset(
     {
         "NODE_NOT_FOUND",
         "NODE_NOT_CLICKABLE",
+        "NODE_COVERED",
         "CONTAINER_NOT_FOUND",
         "CONTAINER_NOT_SCROLLABLE",
         "GESTURE_FAILED",

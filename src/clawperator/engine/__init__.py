@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from clawperator.engine.run import Engine
     from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
     from clawperator.engine.selection import ReferenceLookup, select
-    from clawperator.engine.targets import describe_node, nearest_self_or_ancestor, target_changed, target_moved
+    from clawperator.engine.targets import (
+        describe_node,
+        nearest_self_or_ancestor,
+        target_changed,
+        target_moved,
+        touch_point,
+    )
 else:
     from clawperator._lazy import lazy_exports
 
@@ -27,7 +33,7 @@ else:
             "run": "Engine",
             "scripted": "FullScriptedDriver ScriptedDriver",
             "selection": "ReferenceLookup select",
-            "targets": "describe_node nearest_self_or_ancestor target_changed target_moved",
+            "targets": "describe_node nearest_self_or_ancestor target_changed target_moved touch_point",
         },
     )
 
@@ -55,4 +61,5 @@ __all__ = [
     "shown_label",
     "target_changed",
     "target_moved",
+    "touch_point",
 ]

@@ -15,8 +15,8 @@ from clawperator.engine.targets import (
     describe_node,
     nearest_self_or_ancestor,
     resolve,
+    touch_point,
     touched_in_place,
-    visible_centre,
 )
 from clawperator.errors import ClawError
 from clawperator.ui import Hierarchy, Node, visible_nodes
@@ -83,7 +83,7 @@ def click_node(  # noqa: PLR0913 - the facts of one click
         resolve(context, screen, matcher, container)
         before = look(context, screen)
         found = resolve(context, before.screen, matcher, container)
-        method = press(context, found[0], kind, hold_ms)
+        method = press(context, before.screen, found[0], kind, hold_ms)
         if method is None:
             raise _not_clickable(found)
         return before, found, method
@@ -109,10 +109,13 @@ def _click_chosen(
         raise
 
 
-def press(context: ActionContext, node: Node, kind: ClickKind, hold_ms: int | None = None) -> str | None:
-    """Click a node. Returns the dispatch method; None when the node is disabled or rejects the click.
+def press(
+    context: ActionContext, screen: Hierarchy, node: Node, kind: ClickKind, hold_ms: int | None = None
+) -> str | None:
+    """Click a node of this screen. Returns the dispatch method; None when the node is disabled or rejects it.
 
-    With ``hold_ms`` it is a touch of that length: an accessibility action has none.
+    ``NODE_COVERED`` when it can only be touched at a point, and other elements lie above all of it. With
+    ``hold_ms`` it is a touch of that length: an accessibility action has none.
     """
     if kind == "focus":
         return _focus(context, node)
@@ -123,7 +126,7 @@ def press(context: ActionContext, node: Node, kind: ClickKind, hold_ms: int | No
     if hold_ms is None and holder is not None and isinstance(context.driver, NodeActions):
         # Do not tap the old position of a vanished node: another element may be there now.
         return f"accessibility_{gesture.action}" if _act(context, holder, gesture.action) else None
-    x, y = visible_centre(context, node)
+    x, y = touch_point(screen, node, context.driver.frame(), holder)
     held = gesture.hold_ms if hold_ms is None else hold_ms
     return gesture.name if context.perform(lambda driver: driver.tap(x, y, held)) else None
 

@@ -7,7 +7,13 @@ from msgspec import Struct
 from clawperator.contract import ScrollGestureParams
 from clawperator.engine.context import ActionContext
 from clawperator.engine.settle import ScreenBefore, Settled, settle
-from clawperator.engine.targets import describe_matcher, describe_node, find_containers, optional_matcher
+from clawperator.engine.targets import (
+    describe_matcher,
+    describe_node,
+    find_containers,
+    optional_matcher,
+    stroke_in,
+)
 from clawperator.errors import ClawError
 from clawperator.ui import Bounds, Hierarchy, Node, visible_nodes
 
@@ -113,7 +119,8 @@ def swipe_once(context: ActionContext, before: ScreenBefore, params: ScrollGestu
     """Find the container, swipe it, wait until it settles. ``GESTURE_FAILED`` when the device rejects it."""
     container = find_container(context, before.screen, params)
     area = container.node.bounds.normalised().intersection(context.driver.frame())
-    start, end = swipe_line(area, params.direction, params.distanceRatio)
+    line = swipe_line(area, params.direction, params.distanceRatio)
+    start, end = stroke_in(before.screen, container.node, context.driver.frame(), line)
     if not context.perform(lambda driver: driver.swipe(start, end, SWIPE_MS)):
         details = {"matched_target": describe_node(container.node), "candidate_count": container.candidates}
         raise ClawError("GESTURE_FAILED", "the device rejected the swipe", details=details)

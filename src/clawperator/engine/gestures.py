@@ -9,7 +9,7 @@ from clawperator.engine.context import ActionContext, StepData, unsupported
 from clawperator.engine.driver import Driver, GestureInput
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, settle, try_look
-from clawperator.engine.targets import describe, describe_node, resolve, touched_in_place, visible_centre
+from clawperator.engine.targets import describe, describe_node, resolve, stroke_in, touch_point, touched_in_place
 from clawperator.errors import ClawError
 from clawperator.ui import Bounds, Hierarchy, Node
 
@@ -61,7 +61,7 @@ def double_tap(context: ActionContext, params: DoubleTapParams) -> StepData:
         else:
             assert isinstance(params.matcher, NodeSelector)
             before, found = _look_for(context, params.matcher)
-            at = visible_centre(context, found[0])
+            at = touch_point(before.screen, found[0], context.driver.frame())
             stroke = Stroke(before, at, at, describe_node(found[0]), len(found), found[0])
         _accept(context, "double tap", lambda driver: isinstance(driver, GestureInput) and driver.double_tap(*at))
         return stroke
@@ -83,7 +83,8 @@ def _swipe_stroke(context: ActionContext, params: SwipeParams) -> Stroke:
     if isinstance(params.matcher, NodeSelector):
         before, found = _look_for(context, params.matcher)
         area = found[0].bounds.normalised().intersection(frame)
-        start, end = direction_stroke(area, params.direction, params.distanceRatio)
+        stroke = direction_stroke(area, params.direction, params.distanceRatio)
+        start, end = stroke_in(before.screen, found[0], frame, stroke)
         return Stroke(before, start, end, describe_node(found[0]), len(found))
     start, end = direction_stroke(frame, params.direction, params.distanceRatio)
     return Stroke(try_look(context), start, end, describe(point=_written(start)))
@@ -106,8 +107,9 @@ def _drag_stroke(context: ActionContext, params: DragParams) -> Stroke:
     before = look(context, first)
     sources = _nodes(context, before.screen, params.matcher)
     targets = _nodes(context, before.screen, params.toMatcher)
-    start = _place(context, sources, params.start)
-    end = _place(context, targets, params.end)
+    frame = context.driver.frame()
+    start = touch_point(before.screen, sources[0], frame) if sources else _given(params.start)
+    end = touch_point(before.screen, targets[0], frame, inside=True) if targets else _given(params.end)
     target = describe_node(sources[0]) if sources else describe(point=_written(start))
     return Stroke(before, start, end, target, max(1, len(sources)))
 
@@ -124,9 +126,7 @@ def _nodes(context: ActionContext, screen: Hierarchy, selector: NodeSelector | U
     return resolve(context, screen, selector) if isinstance(selector, NodeSelector) else []
 
 
-def _place(context: ActionContext, found: list[Node], point: Coordinate | UnsetType) -> Point:
-    if found:
-        return visible_centre(context, found[0])
+def _given(point: Coordinate | UnsetType) -> Point:
     assert point is not UNSET
     assert isinstance(point, Coordinate)
     return _point(point)

@@ -18,6 +18,7 @@ RETRYABLE_CODES = frozenset(
     {
         "NODE_NOT_FOUND",
         "NODE_NOT_CLICKABLE",
+        "NODE_COVERED",
         "CONTAINER_NOT_FOUND",
         "TARGET_NOT_FOUND",
         "VALUE_NODE_NOT_FOUND",

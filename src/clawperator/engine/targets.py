@@ -11,7 +11,7 @@ from clawperator.contract import NodeMatcher, NodeSelector
 from clawperator.engine.context import ActionContext
 from clawperator.engine.privacy import shown_label
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, Node
+from clawperator.ui import Bounds, Hierarchy, HitTest, Node, takes_touch
 
 # How many levels above a node its clickable ancestor may be.
 LEVELS = 8
@@ -91,9 +91,44 @@ def nearest_self_or_ancestor(node: Node, holds: Callable[[Node], bool]) -> Node 
     return next((n for n in self_and_ancestors(node) if holds(n)), None)
 
 
-def visible_centre(context: ActionContext, node: Node) -> tuple[int, int]:
-    """The centre of the visible part of a node."""
-    return node.bounds.normalised().intersection(context.driver.frame()).centre
+def touch_point(
+    screen: Hierarchy, node: Node, frame: Bounds, holder: Node | None = None, *, inside: bool = False
+) -> tuple[int, int]:
+    """Return a point at which a touch reaches the node, or ``holder``, the ancestor that takes touches for it.
+
+    ``NODE_COVERED`` when other elements lie above all of it. With ``inside``, elements inside it are no cover.
+    """
+    holder = holder or nearest_self_or_ancestor(node, takes_touch)
+    found = HitTest(screen, frame).find(node, holder, inside=inside)
+    if found.point is None:
+        assert found.cover is not None
+        raise _covered(node, found.cover)
+    return found.point
+
+
+def stroke_in(
+    screen: Hierarchy, node: Node, frame: Bounds, stroke: tuple[tuple[int, int], tuple[int, int]]
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the stroke, moved sideways where another element covers its start; else ``NODE_COVERED``."""
+    hits = HitTest(screen, frame)
+    (x, y), (to_x, to_y) = stroke
+    for across in hits.places_across(node, is_vertical=x == to_x):
+        start, end = ((across, y), (across, to_y)) if x == to_x else ((x, across), (to_x, across))
+        if hits.reaches(node, start):
+            return start, end
+    cover = hits.topmost(x, y)
+    assert cover is not None
+    raise _covered(node, cover)
+
+
+def _covered(node: Node, cover: Node) -> ClawError:
+    target, above = describe_node(node), describe_node(cover)
+    where = "inside it " if node in cover.ancestors() else ""
+    return ClawError(
+        "NODE_COVERED",
+        f"{above} {where}covers all of {target}; nothing was touched",
+        details={"matched_target": target, "covered_by": above},
+    )
 
 
 def touched_in_place(

@@ -26,11 +26,12 @@ _SECRET_HINT = "Use the command 'clawperator type --secret NAME' or the method e
 
 
 class TypedText(Struct, frozen=True):
-    """The screen before typing, the nodes that matched, and the field."""
+    """The screen before typing, the nodes that matched, and the field with the capture that it was found in."""
 
     before: ScreenBefore
     found: list[Node]
     field: Node
+    screen: Hierarchy
 
 
 class TextEntry(Struct, frozen=True):
@@ -150,10 +151,13 @@ def _focused(context: ActionContext, matcher: NodeMatcher) -> TypedText:
     field = _field(found[0])
     if not field.flag("focused"):
         context.perform(lambda driver: isinstance(driver, NodeActions) and driver.act(field, "focus"))
-        press(context, field, "click")
+        press(context, before.screen, field, "click")
         # The click may have moved the field, opened the keyboard, or opened another screen with the real field.
-        field = next((_field(node) for node in context.find_all(context.capture(), matcher)), field)
-    return TypedText(before, found, field)
+        after = context.capture()
+        matching = context.find_all(after, matcher)
+        if matching:
+            return TypedText(before, found, _field(matching[0]), after)
+    return TypedText(before, found, field, before.screen)
 
 
 def _type(context: ActionContext, entry: TextEntry) -> TypedText:
@@ -179,27 +183,27 @@ def _focused_once(context: ActionContext, entry: TextEntry) -> TypedText:
     screen = context.capture()
     found = resolve(context, screen, entry.matcher)
     field = _field(found[0])
-    typed = TypedText(ScreenBefore(screen, (screen,)), found, field)
+    typed = TypedText(ScreenBefore(screen, (screen,)), found, field, screen)
     _check_recording(context, entry, field)
     entry.whole_text(field)  # before the field is touched
     if field.flag("focused"):
         return typed
-    if press(context, field, "click") is None:
+    if press(context, screen, field, "click") is None:
         raise _not_accepted(found, field)
     if _is_field(field) and not any(node.flag("focused") and _is_field(node) for node in screen.nodes):
         return typed
-    seen = _focused_field(context, entry.matcher, field)
+    after = context.capture()
+    seen = _focused_field(context, after, entry.matcher, field)
     if seen is None:
         raise _not_accepted(found, field)
     _check_recording(context, entry, seen)
-    return TypedText(typed.before, found, seen)
+    return TypedText(typed.before, found, seen, after)
 
 
-def _focused_field(context: ActionContext, matcher: NodeMatcher, field: Node) -> Node | None:
+def _focused_field(context: ActionContext, screen: Hierarchy, matcher: NodeMatcher, field: Node) -> Node | None:
     """The field that was tapped, if it has the focus now. The tap may have opened a screen with the real field."""
     driver = context.driver
     assert isinstance(driver, KeyTyping)
-    screen = context.capture()
     matching = [_field(node) for node in context.find_all(screen, matcher)]
     after = driver.field_after(field, screen)
     return next((node for node in (*matching, after) if node and _is_field(node) and node.flag("focused")), None)
@@ -310,7 +314,7 @@ def _submit(context: ActionContext, typed: TypedText, *, entered: bool) -> str:
     """Submit the field. Returns the dispatch method; the step fails when the field accepts none."""
     if context.perform(lambda driver: driver.submit(typed.field)):
         return "submit"
-    method = press(context, typed.field, "click")
+    method = press(context, typed.screen, typed.field, "click")
     if method is not None:
         return method
     raise ClawError(

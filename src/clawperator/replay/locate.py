@@ -8,6 +8,7 @@ from clawperator._text import printable
 from clawperator.connection import Snapshot
 from clawperator.contract import NodeMatcher
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.engine import touch_point
 from clawperator.errors import ClawError
 from clawperator.replay.planner import ReplayStep
 from clawperator.replay.target import RecordedTarget, click_taker, first_label, matching_nodes, text_fields
@@ -90,7 +91,7 @@ def _located(found_by: FoundBy, node: Node, screen: Snapshot) -> LocatedTarget:
         matched = find_nodes(screen.hierarchy, NodeMatcher(**matcher), screen.frame)
         if matched and all(click_taker(other) is node or other is node for other in matched):
             return LocatedTarget(found_by, matcher, None, description, node)
-    return LocatedTarget(found_by, None, _centre(node, screen), description, node)
+    return LocatedTarget(found_by, None, _touch_point(node, screen), description, node)
 
 
 def _matchers(node: Node) -> list[dict[str, Any]]:
@@ -113,11 +114,11 @@ def _matchers(node: Node) -> list[dict[str, Any]]:
 def _at_position(position: int, matching: list[Node], screen: Snapshot) -> LocatedTarget:
     """The node at the recorded position among its equals, at its own place on the live screen."""
     node = matching[position]
-    return LocatedTarget("position", None, _centre(node, screen), _describe(node), node)
+    return LocatedTarget("position", None, _touch_point(node, screen), _describe(node), node)
 
 
-def _centre(node: Node, screen: Snapshot) -> tuple[int, int]:
-    return node.bounds.normalised().intersection(screen.frame).centre
+def _touch_point(node: Node, screen: Snapshot) -> tuple[int, int]:
+    return touch_point(screen.hierarchy, node, screen.frame)
 
 
 def _recorded_point(target: RecordedTarget, screen: Snapshot) -> LocatedTarget:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from clawperator.ui.changes import EarlierLine, changed_lines, earlier_lines, has_other_order
     from clawperator.ui.describe import describe_matches, query_nodes, reference_of, selector_flags
     from clawperator.ui.find import find_node, find_nodes
+    from clawperator.ui.hit_test import HitTest, TouchPoint, takes_touch
     from clawperator.ui.nearest import NearMatch, nearest_matches
     from clawperator.ui.node import HIDDEN, NOWHERE, Bounds, Hierarchy, Node, read_bounds
     from clawperator.ui.notices import appeared_notices
@@ -46,6 +47,7 @@ else:
             "changes": "EarlierLine changed_lines earlier_lines has_other_order",
             "describe": "describe_matches query_nodes reference_of selector_flags",
             "find": "find_node find_nodes",
+            "hit_test": "HitTest TouchPoint takes_touch",
             "nearest": "NearMatch nearest_matches",
             "node": "Bounds HIDDEN Hierarchy NOWHERE Node read_bounds",
             "notices": "appeared_notices",
@@ -75,6 +77,7 @@ __all__ = [
     "EarlierLine",
     "ElementFingerprint",
     "Hierarchy",
+    "HitTest",
     "Located",
     "NearMatch",
     "Node",
@@ -82,6 +85,7 @@ __all__ = [
     "OutlineElement",
     "RegionPrint",
     "ScreenPrint",
+    "TouchPoint",
     "appeared_notices",
     "changed_lines",
     "contract_selector",
@@ -111,6 +115,7 @@ __all__ = [
     "selector_flags",
     "stale_reference",
     "suggest_selectors",
+    "takes_touch",
     "visible_nodes",
     "write_hierarchy",
 ]

@@ -109,14 +109,30 @@ def test_the_point_of_a_node_is_the_centre_of_its_visible_part() -> None:
 def test_the_topmost_node_at_a_point_may_be_inside_the_chosen_one() -> None:
     tree = screen(element("Row", "[0,0][100,50]", 'clickable="true"', element("Icon", "[0,0][100,50]")))
     assert point_of(choose(tree, "Row"), tree, "click", FRAME)[2] is named(tree, "Icon")
+
+
+def test_a_button_inside_the_chosen_node_is_not_touched_for_it() -> None:
+    button = element("Icon", "[0,0][100,30]", 'clickable="true"')
+    tree = screen(element("Row", "[0,0][100,50]", 'clickable="true"', button))
+    assert point_of(choose(tree, "Row"), tree, "click", FRAME)[2] is named(tree, "Row")
     button = element("Icon", "[0,0][100,50]", 'clickable="true"')
     tree = screen(element("Row", "[0,0][100,50]", 'clickable="true"', button))
-    assert point_of(choose(tree, "Row"), tree, "click", FRAME)[2] is named(tree, "Icon")
+    assert refusal("NODE_COVERED", tree, "Row", tree)
+
+
+def test_the_operator_is_not_given_a_selector_where_it_would_touch_another_element() -> None:
+    """It touches the centre of a node that nothing takes clicks for."""
+    plain = element("Save", "[0,0][100,50]")
+    button = element("Other", "[40,0][60,50]", 'clickable="true"')
+    tree = screen(plain, button)
+    assert click_selector(choose(tree, "Save"), "click", FRAME) is None
+    x, _, _ = point_of(choose(tree, "Save"), tree, "click", FRAME)
+    assert not 40 <= x < 60
 
 
 def test_a_node_that_is_covered_is_not_touched() -> None:
     below, cover = element("Save", more='clickable="true"'), element("Wait", "[0,0][100,400]", 'clickable="true"')
-    assert refusal("NODE_NOT_CLICKABLE", screen(below), "Save", screen(below, cover))
+    assert refusal("NODE_COVERED", screen(below), "Save", screen(below, cover))
     beside = element("Beside", "[0,20][100,400]", 'clickable="true"')
     assert point_of(choose(screen(below), "Save"), screen(below, beside), "click", FRAME)[2].text == "Save"
 
@@ -125,7 +141,7 @@ def test_a_cover_whose_click_goes_to_the_same_node_does_no_harm() -> None:
     tree = screen(row(element("Save"), element("Shade", "[0,0][100,50]")))
     assert point_of(choose(tree, "Save"), tree, "click", FRAME)[2].text == "Shade"
     apart = screen(row(element("Save")), row(element("Shade", "[0,0][100,50]")))
-    assert refusal("NODE_NOT_CLICKABLE", apart, "Save", apart)
+    assert refusal("NODE_COVERED", apart, "Save", apart)
 
 
 def test_a_node_that_moved_before_the_touch_is_not_found() -> None:

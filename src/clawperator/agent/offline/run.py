@@ -10,6 +10,7 @@ from clawperator.agent.offline.screens import CapturedScreen, parse_screen
 from clawperator.agent.ports import ToolCall, ToolResult
 from clawperator.contract import NodeMatcher
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.engine import touch_point
 from clawperator.errors import ClawError
 from clawperator.ui import Node, find_nodes
 
@@ -157,11 +158,14 @@ def has_changed(data: Mapping[str, str]) -> bool:
 
 
 def click_params(screen: CapturedScreen, node: Node) -> dict[str, Any]:
-    """Parameters of a click on this node: a matcher whose first match it is, otherwise its centre."""
+    """Parameters of a click on this node: a matcher whose first match it is, otherwise a point of it.
+
+    ``NODE_COVERED`` when it has neither.
+    """
     matcher = find_matcher(screen, node)
     if matcher is not None:
         return {"matcher": matcher}
-    x, y = node.bounds.normalised().intersection(screen.snapshot.frame).centre
+    x, y = touch_point(screen.snapshot.hierarchy, node, screen.snapshot.frame)
     return {"coordinate": {"x": x, "y": y}}
 
 

@@ -9,7 +9,7 @@ from clawperator.device.adb.input import input_line
 from clawperator.device.backends.adb_screen import AdbScreen
 from clawperator.device.backends.adb_shell import whole_output
 from clawperator.device.vendors import vendor_hint
-from clawperator.engine import Key
+from clawperator.engine import Key, touch_point
 from clawperator.errors import ClawError
 from clawperator.ui import Hierarchy, Node
 
@@ -131,15 +131,14 @@ class AdbTouch(AdbScreen):
         """The field, focused, tapped if needed. A view that is not a field is not tapped again."""
         if node.flag("focused"):
             return node
-        for tap in (False, True):
-            if tap:
-                area = node.bounds.normalised().intersection(self.frame())
-                if not adb_input.is_field(node) or not self.tap(*area.centre, 0):
-                    return None
-            seen = adb_input.find_again(self.dump().nodes, node)
-            if seen is None or seen.flag("focused"):
-                return seen
-        return None
+        screen = self.dump()
+        seen = adb_input.find_again(screen.nodes, node)
+        if seen is None or seen.flag("focused"):
+            return seen
+        if not adb_input.is_field(seen) or not self.tap(*touch_point(screen, seen, self.frame()), 0):
+            return None
+        seen = adb_input.find_again(self.dump().nodes, node)
+        return seen if seen is None or seen.flag("focused") else None
 
     def _inject(self, *lines: str) -> bool:
         """Run ``input`` commands in sequence. ``input`` reports failures in text rather than by its exit code."""

@@ -13,9 +13,16 @@ from msgspec import Struct
 from clawperator._text import printable
 from clawperator._typed import decode
 from clawperator.contract import NodeMatcher
-from clawperator.engine import ChosenNode, describe_node, nearest_self_or_ancestor, target_changed, target_moved
+from clawperator.engine import (
+    ChosenNode,
+    describe_node,
+    nearest_self_or_ancestor,
+    target_changed,
+    target_moved,
+    touch_point,
+)
 from clawperator.errors import ClawError
-from clawperator.ui import Bounds, Hierarchy, Node, contract_selector, visible_nodes
+from clawperator.ui import Bounds, Hierarchy, HitTest, Node, contract_selector, visible_nodes
 
 # The attribute of nodes that take each kind of click for what is inside them.
 _TAKES = {"click": "clickable", "long_click": "long-clickable"}
@@ -34,7 +41,15 @@ class OperatorTarget(Struct, frozen=True):
 
 
 def click_selector(chosen: ChosenNode, kind: str, frame: Bounds) -> OperatorTarget | None:
-    """The selector for a click on the chosen node, or on one whose click goes to the same clickable node."""
+    """The selector for a click on the chosen node, or on one whose click goes to the same clickable node.
+
+    None where the Operator would touch the centre of the node, and another element covers that.
+    """
+    node = chosen.node
+    if kind in _TAKES and _taker(node, kind) is None:
+        centre = node.bounds.normalised().intersection(frame).centre
+        if HitTest(chosen.screen, frame).find(node).point != centre:
+            return None
     return _first_selector(chosen.screen, _same_click(chosen.node, kind), frame)
 
 
@@ -75,17 +90,14 @@ def _taker(node: Node, kind: str) -> Node | None:
 def point_of(chosen: ChosenNode, again: Hierarchy, kind: str, frame: Bounds) -> tuple[int, int, Node]:
     """A point of the chosen node, and the topmost node there.
 
-    ``NODE_NOT_FOUND`` when the node is not where it was, ``NODE_NOT_CLICKABLE`` when another one covers it.
+    ``NODE_NOT_FOUND`` when the node is not where it was, ``NODE_COVERED`` when others lie above all of it.
     """
     node = chosen.again(again)
     if describe_node(node) != describe_node(chosen.node):
         raise ClawError("NODE_NOT_FOUND", "the screen is changing: the node is not where it was")
-    x, y = node.bounds.normalised().intersection(frame).centre
+    x, y = touch_point(again, node, frame, _taker(node, kind))
     shown = [one for one in visible_nodes(again, frame) if one.bounds.normalised().contains(x, y)]
-    top = shown[-1] if shown else node
-    if top is not node and node not in top.ancestors() and _taker(top, kind) is not _taker(node, kind):
-        raise ClawError("NODE_NOT_CLICKABLE", "another node covers the matched one")
-    return x, y, top
+    return x, y, shown[-1] if shown else node
 
 
 def own_guard(node: Node) -> dict[str, str]:

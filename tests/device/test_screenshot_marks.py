@@ -16,7 +16,7 @@ from clawperator.errors import ClawError
 from clawperator.ui import HIDDEN, Bounds, OutlineElement
 from tests.device.test_snapshot_views import xml
 from tests.ui.test_refs import page, rows
-from tests.ui.trees import node
+from tests.ui.trees import hierarchy, node
 
 DEVICE = Device("claw-1", Endpoint("127.0.0.1", 1, simulated=True))
 WIDTH, HEIGHT = 500, 1_000  # half the size of the frame of ``page``
@@ -214,6 +214,21 @@ def test_a_picture_that_cannot_be_read_fails_its_step(tmp_path: Path, monkeypatc
     assert step.data["hint"]
 
 
+def test_a_dot_marks_the_point_that_would_be_touched(tmp_path: Path) -> None:
+    """A card with a button in its middle is touched beside the button."""
+    button = node(text="Rate", bounds="[120,300][360,500]", clickable="true")
+    card = node(node(text="Shop", bounds="[0,200][480,240]"), button, bounds="[0,200][480,600]", clickable="true")
+    path = tmp_path / "screen.png"
+    (step,) = marked(PictureBackend(xml(hierarchy(node(card, bounds="[0,0][1000,2000]")))), path).stepResults
+    assert step.success
+    with Image.open(path) as picture:
+        inside = picture.convert("RGB").crop((70, 160, 170, 240))
+        colours = {colour for _, colour in inside.getcolors(10_000) or []}
+    # The dot of the button is in its middle. That of the card is not there.
+    assert (0xD5, 0, 0) not in colours
+    assert (0x15, 0x65, 0xC0) in colours
+
+
 # Drawing
 
 
@@ -226,10 +241,11 @@ def drawn(
     elements: list[OutlineElement],
     size: tuple[int, int] = (WIDTH, HEIGHT),
     frame: Bounds | None = None,
+    points: dict[str, tuple[int, int]] | None = None,
 ) -> Image.Image:
     """A white picture of this size with its marks. By default the frame has the size of the picture."""
     Image.new("RGB", size, "white").save(path)
-    png, is_blank = draw_marks(str(path), elements, frame or Bounds(0, 0, *size))
+    png, is_blank = draw_marks(str(path), elements, frame or Bounds(0, 0, *size), points or {})
     assert is_blank
     path.write_bytes(png)
     with Image.open(path) as picture:

@@ -1,8 +1,12 @@
 """Screenshots with marks: the references of the outline drawn on the picture, as boxes with numbers.
 
+A dot is where a touch of the element would be.
+
 Drawing needs Pillow, which the extra ``images`` installs. The screen is captured directly before each picture.
 """
 
+from collections.abc import Mapping
+from contextlib import suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +16,10 @@ from clawperator.contract import Action, Plan, StepResult, validate
 from clawperator.contract.limits import MAX_EXECUTION_ACTIONS
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.device.references import References
-from clawperator.device.snapshot_views import numbered_outline
+from clawperator.device.snapshot_views import outline_with_references
+from clawperator.engine import touch_point
 from clawperator.errors import ClawError
-from clawperator.ui import HIDDEN, Bounds, OutlineElement, parse_hierarchy, screen_frame
+from clawperator.ui import HIDDEN, Bounds, Hierarchy, OutlineElement, parse_hierarchy, screen_frame
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -88,9 +93,10 @@ def _captures(plan: Plan) -> dict[str, Action]:
 def _marked(step: StepResult, capture: StepResult, references: References) -> StepResult:
     path = step.data["path"]
     try:
-        made = numbered_outline(capture.data, references)
-        frame = screen_frame(parse_hierarchy(capture.data["text"]))
-        png, is_blank = draw_marks(path, made.elements, frame)
+        screen = parse_hierarchy(capture.data["text"])
+        made, _ = outline_with_references(screen, capture.data, references)
+        frame = screen_frame(screen)
+        png, is_blank = draw_marks(path, made.elements, frame, _touch_points(screen, made.elements, frame))
         save_screenshot(png, path, step.id)
     except ClawError as e:
         error = {"error": e.code, "message": e.message, "hint": e.hint}
@@ -101,10 +107,12 @@ def _marked(step: StepResult, capture: StepResult, references: References) -> St
     return replace(step, data=data)
 
 
-def draw_marks(path: str, elements: list[OutlineElement], frame: Bounds) -> tuple[bytes, bool]:
-    """The PNG with a box and the reference of each element. Also returns whether the picture has only one colour.
+def draw_marks(
+    path: str, elements: list[OutlineElement], frame: Bounds, points: Mapping[str, tuple[int, int]]
+) -> tuple[bytes, bool]:
+    """The PNG with a box and the reference of each element, and a dot at its point if it has one.
 
-    What a password field holds is painted over.
+    Also returns whether the picture has only one colour. What a password field holds is painted over.
     """
     from PIL import Image, ImageDraw, ImageFont
 
@@ -127,6 +135,11 @@ def draw_marks(path: str, elements: list[OutlineElement], frame: Bounds) -> tupl
         colour = _COLOURS[number % len(_COLOURS)]
         draw.rectangle(box, outline=colour, width=max(2, size // 9))
         _draw_label(draw, element, box, colour, font)
+        if element.ref in points:
+            at = points[element.ref]
+            x, y = (at[0] - frame.left) * scale, (at[1] - frame.top) * scale
+            radius = max(3, size // 4)
+            draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colour, outline="white", width=2)
     out = BytesIO()
     picture.save(out, "PNG")
     return out.getvalue(), is_blank
@@ -143,6 +156,16 @@ def _draw_label(draw: "ImageDraw", element: OutlineElement, box: _Box, colour: s
     y = round(box[3] - height if element.node.flag("scrollable") else box[1])
     draw.rectangle((x, y, x + width, y + height), fill=colour)
     draw.text((x + 4 - left, y + 4 - top), element.ref, fill="white", font=font)
+
+
+def _touch_points(screen: Hierarchy, elements: list[OutlineElement], frame: Bounds) -> dict[str, tuple[int, int]]:
+    """Where touchable elements are touched, by reference. One that others cover has no point."""
+    points = {}
+    for element in elements:
+        if element.is_touchable:
+            with suppress(ClawError):
+                points[element.ref] = touch_point(screen, element.node, frame)
+    return points
 
 
 def _box(bounds: Bounds, frame: Bounds, scale: float, size: tuple[int, int]) -> _Box | None:

@@ -314,6 +314,12 @@ def test_everything_can_be_done_with_the_keyboard(live: OpenLivePage) -> None:
     page.keyboard.press("Enter")
     page.locator("#details-title", has_text="Display").wait_for()
     page.locator("#details button", has_text="Tap").wait_for()
+    # The dot is where the tap will be.
+    dot, row = page.locator(".touch-dot").bounding_box(), page.locator(".box.selected").bounding_box()
+    assert dot is not None
+    assert row is not None
+    assert row["x"] < dot["x"] + dot["width"] / 2 < row["x"] + row["width"]
+    assert row["y"] < dot["y"] + dot["height"] / 2 < row["y"] + row["height"]
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Tap"
     page.keyboard.press("Enter")

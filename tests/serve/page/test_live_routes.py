@@ -158,6 +158,8 @@ def test_an_element_has_its_attributes_and_ranked_selectors(client: Client) -> N
     at = state["nodes"].index(node(state, "Display"))
     element = client.get(f"/screen/element?screenId={state['screenId']}&node={at}").document
     assert element["attributes"]["text"] == "Display"
+    left, top, right, bottom = state["nodes"][at]["bounds"]
+    assert (element["touch"], element["covered"]) == ([(left + right) // 2, (top + bottom) // 2], "")
     assert element["label"] == "Display"
     assert element["selectors"][0] == {"selector": {"textEquals": "Display"}, "flags": "--text Display"}
     for query in (f"screenId=s0&node={at}", f"screenId={state['screenId']}&node=99999"):

@@ -360,6 +360,10 @@ class RankedSelector(Struct, frozen=True):
 
 
 class ElementAnswer(Struct, frozen=True):
+    """An element of a screen. ``touch`` is where it is touched; None when others cover it, as ``covered`` says."""
+
+    touch: tuple[int, int] | None
+    covered: str
     node: int
     screenId: str
     ref: str

@@ -11,6 +11,8 @@ from msgspec import Raw, Struct
 
 from clawperator._text import one_line, printable
 from clawperator.device import References, outline_with_references
+from clawperator.engine import touch_point
+from clawperator.errors import ClawError
 from clawperator.report import drawing_of
 from clawperator.ui import (
     HIDDEN,
@@ -104,7 +106,7 @@ def _shown_text(node: Node, name: str) -> str:
 
 
 def describe_element(screen: ShownScreen, node: Node) -> dict[str, Any]:
-    """Every attribute of a node, and its unique selectors, the most stable first."""
+    """Every attribute of a node, where it is touched, and its unique selectors, the most stable first."""
     (facts,) = describe_matches(screen.hierarchy, [node], screen.frame, suggest=True, numbered=screen.outline)
     attributes = {
         printable(name[:_MAX_TEXT]): HIDDEN
@@ -112,7 +114,14 @@ def describe_element(screen: ShownScreen, node: Node) -> dict[str, Any]:
         else printable(value[:_MAX_VALUE])
         for name, value in node.attributes.items()
     }
+    touch, covered = None, ""
+    try:
+        touch = touch_point(screen.hierarchy, node, screen.frame)
+    except ClawError as e:
+        covered = one_line(e.message, _MAX_VALUE)
     return {
+        "touch": touch,
+        "covered": covered,
         "node": screen.index(node),
         "screenId": screen.id,
         "ref": facts.get("ref", ""),

@@ -15,6 +15,7 @@ from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.device import device_flag
 from clawperator.ui import (
     Hierarchy,
+    HitTest,
     Node,
     has_password,
     screen_frame,
@@ -49,11 +50,8 @@ def node_at(screen: Hierarchy, x: int, y: int) -> Node | None:
 
 
 def touched_node(screen: Hierarchy, x: int, y: int) -> Node | None:
-    """The node that takes a touch at a point: the nearest one that can be clicked, else the one under it."""
-    found = node_at(screen, x, y)
-    if found is None:
-        return None
-    return next((one for one in (found, *found.ancestors()) if one.flag("clickable")), found)
+    """The node that takes a touch at a point, else the one under it."""
+    return HitTest(screen, screen_frame(screen)).topmost(x, y) or node_at(screen, x, y)
 
 
 def focused_field(screen: Hierarchy) -> Node | None:

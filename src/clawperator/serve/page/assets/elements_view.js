@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { byId, code, copyButton, copyText, make, makeTabs } from "./dom.js";
 import { model } from "./model.js";
-import { touchNode } from "./phone_view.js";
+import { markTouch, touchAt } from "./phone_view.js";
 
 const tree = byId("tree");
 const outline = byId("outline");
@@ -314,15 +314,18 @@ async function showDetails(at) {
     return;
   }
   if (number === asked) {
-    body.replaceChildren(buttons(at, element), selectors(element), attributes(element));
+    markTouch(at, element.touch);
+    body.replaceChildren(buttons(element), selectors(element), attributes(element));
   }
 }
 
-function buttons(at, element) {
-  const touch = make("button", { type: "button", textContent: "Tap", on: { click: () => touchNode(at) } });
-  const long = make("button", { type: "button", textContent: "Long press", on: { click: () => touchNode(at, true) } });
+function buttons(element) {
+  const touch = make("button", { type: "button", textContent: "Tap", on: { click: () => touchAt(element.touch) } });
+  const long = make("button", { type: "button", textContent: "Long press", on: { click: () => touchAt(element.touch, true) } });
+  touch.disabled = long.disabled = !element.touch;
   const facts = [element.role, element.ref && `ref ${element.ref}`].filter(Boolean).join(" · ");
-  return make("div", { className: "row wrap" }, touch, long, make("span", { className: "dim", textContent: facts }));
+  const row = make("div", { className: "row wrap" }, touch, long, make("span", { className: "dim", textContent: facts }));
+  return element.touch ? row : make("div", {}, row, make("p", { className: "dim", textContent: `Covered: ${element.covered}` }));
 }
 
 function selectors(element) {

@@ -157,9 +157,28 @@ function box(at, className) {
   return element;
 }
 
+// Where the selected element is touched: its number, its screen and the point.
+let touchMark = null;
+
+/** Mark where an element is touched. */
+export function markTouch(at, point) {
+  touchMark = point ? { at, screen: model.state?.screenId, point } : null;
+  drawBoxes();
+}
+
+function touchDot() {
+  if (!touchMark || touchMark.at !== model.selected || touchMark.screen !== model.state?.screenId) {
+    return null;
+  }
+  const dot = make("div", { className: "touch-dot" });
+  const [x, y] = touchMark.point.map((value) => value * scale());
+  Object.assign(dot.style, { left: `${x}px`, top: `${y}px` });
+  return dot;
+}
+
 function drawBoxes() {
-  const shown = [box(model.selected, "selected"), model.hovered === model.selected ? null : box(model.hovered, "hovered")];
-  boxes.replaceChildren(...shown.filter(Boolean));
+  const hovered = model.hovered === model.selected ? null : box(model.hovered, "hovered");
+  boxes.replaceChildren(...[box(model.selected, "selected"), touchDot(), hovered].filter(Boolean));
 }
 
 function ripple(at) {
@@ -424,18 +443,13 @@ model.on("device", () => {
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 
-/** Touch the middle of an element: for users of the keyboard. */
-export function touchNode(at, isLong = false) {
-  const node = model.nodes[at];
-  if (!node) {
-    return;
-  }
+/** Touch an element at its point: for users of the keyboard. */
+export function touchAt([x, y], isLong = false) {
   if (!model.canAct) {
     showMessage("The device cannot be touched now.", { hint: note.textContent, isError: false, topic: "touch" });
     return;
   }
-  const [left, top, right, bottom] = node.bounds;
-  const point = { x: (left + right) / 2, y: (top + bottom) / 2 };
+  const point = { x, y };
   ripple(point);
   if (isLong) {
     actions.longPress(point);

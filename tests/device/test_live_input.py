@@ -37,8 +37,8 @@ class Driver:
         self.done.append(("key", name))
         return name == "home"
 
-    def type_keys(self, node: Any, text: str, *, clear: bool) -> None:
-        self.done.append(("type", node.attributes, text, clear))
+    def type_keys(self, node: Any, text: str) -> None:
+        self.done.append(("type", node.attributes, text))
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_what_a_user_does_is_an_input_of_the_device(driver: list[Any]) -> None:
         ("tap", 10, 20, 700),
         ("swipe", (10, 20), (30, 40), 300),
         ("key", "home"),
-        ("type", {}, "a b", False),
+        ("type", {}, "a b"),
     ]
 
 

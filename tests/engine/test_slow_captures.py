@@ -36,8 +36,8 @@ class SlowDriver(ScriptedDriver):
     def captures(self) -> int:
         return len(self.named("dump")) + len(self.named("look_again"))
 
-    def type_keys(self, field: Node, text: str) -> bool:
-        return bool(self._answer("type_keys", field, text))
+    def type_keys(self, field: Node, text: str, *, append: bool) -> bool:
+        return bool(self._answer("append_keys" if append else "type_keys", field, text))
 
     def field_after(self, field: Node, screen: Hierarchy) -> Node | None:
         return next((each for each in screen.nodes if each.resource_id == field.resource_id), None)

@@ -74,7 +74,7 @@ class AdbInput:
 
     def type_text(self, text: str, /) -> None:
         """Type at the cursor. ``TEXT_NOT_ACCEPTED`` for characters that ``input`` has no keys for."""
-        self._driver.type_keys(Node({}), text, clear=False)
+        self._driver.type_keys(Node({}), text)
 
     def _require(self, accepted: bool, what: str) -> None:  # noqa: FBT001 - the answer of the driver
         if not accepted:

@@ -121,8 +121,11 @@ class CaptureCost(Protocol):
 class KeyTyping(Protocol):
     """Optional, for drivers with slow captures: typing by keys. The engine checks the field afterwards."""
 
-    def type_keys(self, field: Node, text: str) -> bool:
-        """Type into the focused field in place of what it has."""
+    def type_keys(self, field: Node, text: str, *, append: bool) -> bool:
+        """Type into the focused field in place of what it has, or after it.
+
+        An error with ``after_effect`` means that keys were sent; any other, that the field is as before.
+        """
         ...
 
     def field_after(self, field: Node, screen: Hierarchy) -> Node | None:

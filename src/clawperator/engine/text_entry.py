@@ -54,8 +54,7 @@ class TextEntry(Struct, frozen=True):
                 "the text of a password field cannot be read, so nothing can be added to it",
                 hint="Enter the whole text, without append.",
             )
-        current = "" if field.text == field.attributes.get("hint") else field.text
-        return current + self.text
+        return _current_text(field) + self.text
 
 
 def enter_text(context: ActionContext, params: EnterTextParams) -> StepData:
@@ -167,9 +166,11 @@ def _type(context: ActionContext, entry: TextEntry) -> TypedText:
     field = typed.field
     _check_recording(context, entry, field)
     text = entry.whole_text(field)
-    if (entry.clear or not text) and not _set_text(context, field, ""):
+    # Keys replace the old text by themselves. To delete it first would lose it if the new one cannot be typed.
+    is_cleared_first = entry.clear and not isinstance(context.driver, KeyTyping)
+    if (is_cleared_first or not text) and not _set_text(context, entry, field, ""):
         raise _not_accepted(typed.found, field)
-    if text and not _set_text(context, field, text):
+    if text and not _set_text(context, entry, field, text):
         raise _not_accepted(typed.found, field)
     return typed
 
@@ -214,9 +215,9 @@ def _type_keys(context: ActionContext, entry: TextEntry, typed: TypedText) -> Se
     field, text = typed.field, entry.whole_text(typed.field)
 
     def type_keys(driver: Driver) -> bool:
-        return isinstance(driver, KeyTyping) and driver.type_keys(field, text)
+        return isinstance(driver, KeyTyping) and driver.type_keys(field, entry.text, append=entry.append)
 
-    if not _guarded(field, lambda: context.perform(type_keys)):
+    if not _typing(context, entry, field, type_keys):
         raise _not_accepted(typed.found, field)
     settled = settle(context, typed.before)
     if text:
@@ -235,13 +236,58 @@ def _check_typed(
     seen = driver.field_after(field, screen)
     if seen is None:
         raise _typed_otherwise("the text was typed, but the field is gone, so that it cannot be checked")
-    if driver.has_text(seen, text):
+    # Without the attribute for it, the hint of an empty field looks like its text. It is gone after typing.
+    if driver.has_text(seen, text) or (entry.append and driver.has_text(seen, entry.text)):
         return
-    if entry.is_secret or has_password(field) or has_password(seen):
+    if _is_private(entry, field, seen):
         raise _typed_otherwise("the field does not have the typed text; what it has is not shown")
     raise _typed_otherwise(
         f"the text was typed, but the field has '{one_line(seen.text, _MAX_SHOWN)}'", field_text=seen.text
     )
+
+
+def _typing(context: ActionContext, entry: TextEntry, field: Node, act: Callable[[Driver], bool]) -> bool:
+    """Type. An error after keys were sent states what the field has now."""
+    try:
+        return _guarded(field, lambda: context.perform(act))
+    except ClawError as e:
+        if e.code != "TEXT_NOT_ACCEPTED" or not e.after_effect or not isinstance(context.driver, KeyTyping):
+            raise
+        error = e
+    screen = context.try_dump()
+    seen = None if screen is None else context.driver.field_after(field, screen)
+    raise _with_field_text(error, entry, field, seen)
+
+
+def _with_field_text(error: ClawError, entry: TextEntry, field: Node, seen: Node | None) -> ClawError:
+    details: dict[str, str] = {}
+    if seen is None:
+        now = "what the field has now is unknown"
+    elif seen.text == field.text:
+        now = "the field has the same text as before" if _current_text(field) else "the field is empty, as before"
+    elif _is_private(entry, field, seen):
+        now = "the field has another text now, which is not shown"
+    elif not _current_text(seen):
+        now = "the field is empty now"
+    else:
+        now = f"the field has '{one_line(seen.text, _MAX_SHOWN)}' now"
+        details["field_text"] = seen.text
+    return ClawError(
+        error.code,
+        f"{error.message}; {now}",
+        hint=error.own_hint,
+        details={**(error.details or {}), **details},
+        after_effect=seen is None or seen.text != field.text,
+    )
+
+
+def _is_private(entry: TextEntry, field: Node, seen: Node) -> bool:
+    return entry.is_secret or has_password(field) or has_password(seen)
+
+
+def _current_text(field: Node) -> str:
+    """What a field holds, without a shown hint."""
+    return "" if field.text == field.attributes.get("hint") else field.text
 
 
 def _typed_otherwise(message: str, **details: str) -> ClawError:
@@ -283,8 +329,8 @@ def _is_field(node: Node) -> bool:
     return any(part in name for part in _FIELDS) or node.flag("password")
 
 
-def _set_text(context: ActionContext, field: Node, text: str) -> bool:
-    return _guarded(field, lambda: context.perform(lambda driver: driver.set_text(field, text)))
+def _set_text(context: ActionContext, entry: TextEntry, field: Node, text: str) -> bool:
+    return _typing(context, entry, field, lambda driver: driver.set_text(field, text))
 
 
 def _guarded(field: Node, act: Callable[[], bool]) -> bool:

@@ -253,14 +253,6 @@ def test_a_text_that_a_field_changes_is_typed_once(connect_driver: ConnectDriver
     assert phone.named("input") == ["input keyevent 123 67 67 67 && input text new"]
 
 
-def test_a_field_that_was_just_emptied_is_not_emptied_again(connect_driver: ConnectDriver) -> None:
-    phone, node = ScriptedShell(uiautomator=shows("new")), focused("old")
-    driver = connect_driver(phone)
-    assert driver.set_text(node, "") is True
-    assert driver.set_text(node, "new") is True
-    assert phone.named("input") == ["input keyevent 123 67 67 67", "input text new"]
-
-
 def test_a_field_that_gets_no_focus_is_not_typed_into(connect_driver: ConnectDriver) -> None:
     phone = ScriptedShell(uiautomator=reply(SIZE + xml('text="a"')))
     driver = connect_driver(phone)

@@ -125,8 +125,14 @@ def test_keys_that_are_refused_type_nothing(monkeypatch: pytest.MonkeyPatch, len
     [
         ("", "new", {}, ["input text new"]),
         ("ab", "", {}, ["input keyevent 123 67 67"]),
-        ("ab", "new", {"clear": False}, ["input text new"]),
+        ("ab", "new", {"append": True}, ["input keyevent 123 && input text new"]),
         ("ab", "c", {}, ["input keyevent 123 67 67 && input text c"]),
+        ("", "c", {"append": True}, ["input text c"]),
+        ("x" * 450, "c", {"append": True}, ["input keyevent 93 93 93 123 && input text c"]),
+        ("a\nb", "c", {"append": True}, ["input keyevent 93 123 && input text c"]),
+        ("", "é", {}, ["input text 'é'"]),
+        ("ab", "né", {"append": True}, ["input keyevent 123 && input text 'né'"]),
+        ("ab", "née", {}, ["input text 'é'", "input keyevent 123 67 67 67 && input text 'née'"]),
         ("", "", {}, []),
     ],
 )

@@ -119,3 +119,18 @@ def test_closing_an_app_may_be_expected_to_show_another(bench: HostBench) -> Non
     launcher = bench.phone.phone.tasks.launcher.process.app.package
     data = bench.data("close_app", applicationId=INPUT, expect={**expect, "app": launcher})
     assert data["expectation"] == "met"
+
+
+def test_a_text_replaces_and_extends_the_one_of_a_field(bench: HostBench) -> None:
+    field = {"resourceId": f"{INPUT}:id/name"}
+    long = "a text that is longer than a line of the field, so that it is wrapped"
+    for text, append, whole in [
+        ("my draft", False, "my draft"),
+        ("!", True, "my draft!"),
+        ("née", False, "née"),
+        (long, False, long),
+        (" née", True, long + " née"),
+        ("ça va", False, "ça va"),
+    ]:
+        bench.data("enter_text", matcher=field, text=text, append=append)
+        assert bench.state("name") == whole

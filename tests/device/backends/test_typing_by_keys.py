@@ -53,7 +53,59 @@ def test_a_text_with_a_character_that_has_no_key_is_typed_once(bench: DoublesBen
     assert step.data["error"] == "TEXT_NOT_ACCEPTED"
     assert "ASCII" in step.data["message"]
     assert "operator" in step.data["hint"]
-    assert (len(bench.lines("input")), len(bench.lines("uiautomator"))) == (1, 1)
+    assert len(bench.lines("input")) == 1
+
+
+@pytest.mark.parametrize("append", [True, False])
+def test_a_text_without_keys_leaves_what_the_field_has(bench: DoublesBench, append: bool) -> None:  # noqa: FBT001
+    """As phones do that have keys for ASCII only."""
+    bench.shows(field_screen("my draft", focused=True))
+    bench.doubles.answer("input", Reply(stderr=NO_KEY, code=255), when="text *é*")
+    step = bench.step("enter_text", matcher=FIELD, text="héllo", append=append)
+    assert step.data["error"] == "TEXT_NOT_ACCEPTED"
+    assert "nothing was typed" in step.data["message"]
+    assert step.data["message"].endswith("the field has the same text as before")
+    assert not [line for line in bench.lines("input") if " 67" in line]
+
+
+def test_a_text_is_added_with_its_own_keys_only(bench: DoublesBench) -> None:
+    """What the field has may be a text that this device could not type."""
+    bench.shows(field_screen("my draft é", focused=True), field_screen("my draft é!", focused=True))
+    bench.doubles.answer("input", Reply(stderr=NO_KEY, code=255), when="text *é*")
+    assert bench.data("enter_text", matcher=FIELD, text="!", append=True)["append"] == "true"
+    assert bench.lines("input") == ["input keyevent 123", "input text !"]
+
+
+def test_a_hint_that_looks_like_a_text_is_gone_after_adding(bench: DoublesBench) -> None:
+    bench.shows(field_screen("Search settings", focused=True), field_screen("wifi", focused=True))
+    assert bench.data("enter_text", matcher=FIELD, text="wifi", append=True)["text"] == "wifi"
+
+
+@pytest.mark.parametrize(
+    ("now", "stated"),
+    [
+        ("my draft", "the field has the same text as before"),
+        ("", "the field is empty now"),
+        ("my dr", "the field has 'my dr' now"),
+    ],
+)
+def test_a_device_that_stops_typing_is_asked_what_the_field_has(
+    bench: DoublesBench, now: str, stated: str
+) -> None:
+    bench.shows(field_screen("my draft", focused=True), field_screen(now, focused=True))
+    bench.doubles.answer("input", Reply(stderr="Error: broken", code=1), when="text *")
+    step = bench.step("enter_text", matcher=FIELD, text="new")
+    assert step.data["message"] == f"the device did not type the text; {stated}"
+
+
+def test_what_a_password_field_has_after_a_failure_is_not_stated(bench: DoublesBench) -> None:
+    bench.shows(
+        field_screen("••••", focused=True, password=True), field_screen("hunt", focused=True, password=True)
+    )
+    bench.doubles.answer("input", Reply(stderr="Error: broken", code=1), when="text *")
+    step = bench.step("enter_text", matcher=FIELD, text="hunter2")
+    assert step.data["error"] == "TEXT_NOT_ACCEPTED"
+    assert "hunt" not in str(step.data)
 
 
 def test_a_device_that_has_such_keys_types_the_text(bench: DoublesBench) -> None:

@@ -9,10 +9,11 @@ from clawperator.errors import ClawError
 from clawperator.ui import Node
 
 ENTER = "66"
-_DELETE, _DELETE_FORWARD, _TO_END = "67", "112", "123"
+_DELETE, _DELETE_FORWARD, _TO_END, _PAGE_DOWN = "67", "112", "123", "93"
 _MAX_DELETED = 5_000
-# A text of no more characters is in one line of its field.
+# A text of no more characters is in one line of its field; a page of a field has at least so many.
 _ONE_LINE = 20
+_PAGE = 200
 # For the captures and the typing beside the deletion.
 _MORE_SECONDS = 30
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -42,14 +43,19 @@ def typing_lines(text: str) -> list[str]:
     return [input_line("text", piece.replace(" ", "%s")) for piece in pieces]
 
 
-def clearing_keys(field: Node) -> list[str]:
-    """The keys that clear the focused field; none when it is empty.
+def probe_text(text: str) -> str:
+    """The characters that a device may have no keys for, once each. With one of them ``input`` types nothing."""
+    return "".join(dict.fromkeys(character for character in text if not character.isascii()))
+
+
+def clearing_keys(field: Node, probe: str = "") -> list[str]:
+    """The keys that clear the focused field, with a probe that was typed into it; none when it is empty.
 
     The cursor moves to the end of its line first. A longer text may be wrapped, so that its line is not the last
     one: then as many characters are deleted after the cursor as before it. ``TEXT_NOT_ACCEPTED`` for a text that
     is too long.
     """
-    current = "" if field.text == field.attributes.get("hint") else field.text
+    current = _current_text(field)
     length = utf16_length(current)
     if length > _MAX_DELETED:
         raise ClawError(
@@ -59,8 +65,24 @@ def clearing_keys(field: Node) -> list[str]:
         )
     if not length:
         return []
-    forward = [_DELETE_FORWARD] * length if length > _ONE_LINE or "\n" in current else []
+    length += utf16_length(probe)
+    forward = [_DELETE_FORWARD] * length if _may_be_wrapped(current + probe) else []
     return [_TO_END, *[_DELETE] * length, *forward]
+
+
+def end_keys(field: Node) -> list[str]:
+    """The keys that move the cursor to the end of the focused field."""
+    current = _current_text(field)
+    pages = [_PAGE_DOWN] * (1 + len(current) // _PAGE) if _may_be_wrapped(current) else []
+    return [*pages, _TO_END] if current else []
+
+
+def _current_text(field: Node) -> str:
+    return "" if field.text == field.attributes.get("hint") else field.text
+
+
+def _may_be_wrapped(text: str) -> bool:
+    return utf16_length(text) > _ONE_LINE or "\n" in text
 
 
 def key_line(keys: list[str]) -> str:
@@ -113,13 +135,12 @@ def has_text(field: Node, text: str) -> bool:
 
 def not_typed(text: str) -> ClawError:
     """The error of a text that ``input`` refused. It types nothing of a text with a character that has no key."""
-    if text.isascii():
-        return ClawError("TEXT_NOT_ACCEPTED", "the device did not type the text", hint=_OPERATOR)
-    return ClawError(
-        "TEXT_NOT_ACCEPTED",
-        "nothing was typed: the text has characters for which adb has no key; most devices accept only ASCII",
-        hint=_OPERATOR,
-    )
+    message = "the device did not type the text"
+    if not text.isascii():
+        message = (
+            "nothing was typed: the text has characters for which adb has no key; most devices accept only ASCII"
+        )
+    return ClawError("TEXT_NOT_ACCEPTED", message, hint=_OPERATOR, after_effect=True)
 
 
 def not_accepted() -> ClawError:

@@ -29,8 +29,6 @@ _BATCH_SECONDS = 5.0
 class AdbTouch(AdbScreen):
     """Touch, keys and text. There are no accessibility actions, so the engine uses gestures."""
 
-    _cleared: Node | None = None
-
     # Touch
 
     def tap(self, x: int, y: int, hold_ms: int) -> bool:
@@ -80,26 +78,29 @@ class AdbTouch(AdbScreen):
         field has other text afterwards. Clearing a field is not checked: an empty field may show its hint.
         """
         adb_input.check_typable(text)
-        cleared, self._cleared = node is self._cleared, None
-        field = node if cleared else self._focus(node)
+        field = self._focus(node)
         if field is None:
             return False
-        self.type_keys(field, text, clear=not cleared)
+        self.type_keys(field, text)
         if not text:
-            self._cleared = node
             return True
         seen = self.field_after(field, self.dump())
         if seen is None or not self.has_text(seen, text):
             raise adb_input.not_accepted()
         return True
 
-    def type_keys(self, field: Node, text: str, *, clear: bool = True) -> bool:
-        """Type a text into the focused field in place of what it has. Whether the field has it is not checked.
+    def type_keys(self, field: Node, text: str, *, append: bool = False) -> bool:
+        """Type a text into the focused field in place of what it has, or after it. Whether the field has it is not
+        checked.
 
-        ``TEXT_NOT_ACCEPTED`` for a text that ``input`` cannot type, and without the time to delete the old one.
+        ``TEXT_NOT_ACCEPTED`` for a text that ``input`` cannot type, and without the time to delete the old one. A
+        text that the device may have no keys for is tried before the old one is deleted.
         """
         adb_input.check_typable(text)
-        keys = adb_input.clearing_keys(field) if clear else []
+        probe = "" if append else adb_input.probe_text(text)
+        keys = adb_input.end_keys(field) if append else adb_input.clearing_keys(field, probe)
+        if keys and probe and not self._inject(*adb_input.typing_lines(probe)):
+            raise adb_input.not_typed(text)
         sent = 0
         batch = _FIRST_KEYS
         while len(keys) - sent > batch:

@@ -135,3 +135,22 @@ def test_an_expected_idle_screen_is_waited_for() -> None:
 def test_a_failed_action_is_not_checked_for_its_expectation() -> None:
     data = step(phone(key=False), "press_key", key="back", expect={"text": "Saved"}).data
     assert (data["error"], "expectation" in data) == ("GLOBAL_ACTION_FAILED", False)
+
+
+def test_an_error_of_the_device_ends_a_wait_for_an_idle_screen_at_once() -> None:
+    a = phone()
+    a.answers["dump"] = ClawError("DEVICE_OFFLINE", "gone")
+    assert step(a, "wait_until_idle", timeoutMs=10_000).data["error"] == "DEVICE_OFFLINE"
+    assert len(a.named("dump")) == 1
+
+
+def test_a_screen_that_cannot_be_captured_for_a_moment_is_waited_for() -> None:
+    a = phone()
+    failures = iter([ClawError("SNAPSHOT_HIERARCHY_UNAVAILABLE", "moving")] * 3)
+
+    def dump() -> None:
+        if (error := next(failures, None)) is not None:
+            raise error
+
+    a.answers["dump"] = dump
+    assert "error" not in step(a, "wait_until_idle", quietMs=100, timeoutMs=10_000).data

@@ -159,9 +159,12 @@ def wait_for(
 
 
 def is_idle_within(context: ActionContext, quiet_ms: float, timeout_ms: float) -> bool:
-    """Whether the screen stays the same for ``quiet_ms``, at the latest ``timeout_ms`` from now."""
+    """Whether the screen stays the same for ``quiet_ms``, at the latest ``timeout_ms`` from now.
+
+    A screen that cannot be captured is not idle. Other errors of a capture are raised.
+    """
     start = quiet_since = context.clock.monotonic()
-    last = context.try_dump()
+    last = _capture_or_none(context)
     while True:
         if last is not None and context.since_ms(quiet_since) >= quiet_ms:
             return True
@@ -169,10 +172,19 @@ def is_idle_within(context: ActionContext, quiet_ms: float, timeout_ms: float) -
             return False
         context.pause(min(POLL_MS, quiet_ms))
         at = context.clock.monotonic()
-        screen = context.try_dump()
+        screen = _capture_or_none(context)
         if screen is None or last is None or not screen.has_same_content(last):
             quiet_since = at
         last = screen
+
+
+def _capture_or_none(context: ActionContext) -> Hierarchy | None:
+    try:
+        return context.capture()
+    except ClawError as e:
+        if e.code != "SNAPSHOT_HIERARCHY_UNAVAILABLE":
+            raise
+        return None
 
 
 def _timed_out(message: str, timeout_ms: float, **details: str) -> ClawError:

@@ -9,7 +9,7 @@ import pytest
 from msgspec import UNSET
 
 from clawperator._notes import listening
-from clawperator.contract import ExecutionResult, new_execution, validate
+from clawperator.contract import ACTIONS, ExecutionResult, new_execution, validate
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES, accessibility_service
 from clawperator.device import run_plan
 from clawperator.device.adb.client import Device, Endpoint, run_shell
@@ -78,6 +78,36 @@ def test_without_an_operator_plain_adb_runs_the_plan(doubles: CommandDoubles, de
     assert "Network" in result.envelope.stepResults[0].data["text"]
     assert notes == [f"no Operator is enabled on {device.serial}; using plain adb"]
     assert ["am", "broadcast"] not in [call[:2] for call in doubles.calls()]
+
+
+# Each action that only reads, so that it may begin with a look at the screen.
+READS: dict[str, dict[str, Any]] = {
+    "snapshot_ui": {"settle": True},
+    "query": {"matcher": {"role": "button"}},
+    "read_text": {"matcher": {"textContains": "Network", "unique": True}},
+    "read_key_value_pair": {"labelMatcher": {"textContains": "Network", "unique": True}},
+    "sleep": {"durationMs": 1},
+    "wait_for_any": {"selectors": [{"textContains": "Network"}]},
+    "wait_for_navigation": {"expectedPackage": SETTINGS, "timeoutMs": 5_000},
+    "wait_for_node": {"matcher": {"textContains": "Network", "unique": True}},
+    "wait_for_text_change": {"matcher": {"textContains": "Network"}, "text": "before"},
+    "wait_until_gone": {"matcher": {"textEquals": "Gone"}},
+    "wait_until_idle": {"quietMs": 50},
+}
+
+
+def test_every_read_is_tried() -> None:
+    assert {name for name, row in ACTIONS.items() if row.read_only} == set(READS)
+
+
+@pytest.mark.parametrize("kind", READS)
+def test_without_an_operator_plain_adb_runs_every_read(device: Device, kind: str) -> None:
+    action = {"id": "a1", "type": kind, "params": READS[kind]}
+    result, direct = run(device, action), run(device, action, backend="adb")
+    (step,), (expected,) = result.envelope.stepResults, direct.envelope.stepResults
+    assert (result.backend, step.success) == ("adb", expected.success)
+    assert step.data.get("error") == expected.data.get("error")
+    assert step.data.get("error") != "WAIT_TIMEOUT"
 
 
 def test_a_missing_operator_costs_one_question(doubles: CommandDoubles, device: Device) -> None:

@@ -43,6 +43,21 @@ def test_monkey_opens_the_app_where_the_device_does_not_resolve_it(bench: Double
     assert bench.lines("monkey") == [f"monkey -p {SETTINGS} -c android.intent.category.LAUNCHER --pct-syskeys 0 1"]
 
 
+@pytest.mark.parametrize("package", [SETTINGS, "com.example.gone"])
+def test_what_monkey_reports_is_compared_with_the_app_in_front(bench: DoublesBench, package: str) -> None:
+    """It reports an event also for an activity that does not exist."""
+    found = f"priority=0 preferredOrder=0 match=0x108000\n{package}/.Main\n"
+    bench.doubles.answer("cmd", found, when="package resolve-activity *")
+    missing = f"Error type 3\nError: Activity class {{{package}/.Main}} does not exist.\n"
+    bench.doubles.answer("am", Reply("Starting: Intent { }\n", missing), when="start *")
+    bench.doubles.answer("monkey", "Events injected: 1\n")
+    step = bench.step("open_app", applicationId=package, retry=ONCE)
+    assert step.success is (package == SETTINGS)
+    if not step.success:
+        assert step.data["error"] == "APP_NOT_STARTED"
+        assert step.data["foreground_package"] == SETTINGS
+
+
 @pytest.mark.parametrize(
     "warning",
     [

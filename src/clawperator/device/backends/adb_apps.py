@@ -8,6 +8,7 @@ from clawperator.device.backends.adb_shell import CALL_SECONDS
 from clawperator.device.backends.adb_system import AdbSystem
 from clawperator.device.backends.host_actions import force_stop, is_running
 from clawperator.device.users import user_words
+from clawperator.errors import ClawError
 
 _CLOSE_SECONDS = 10.0
 _MAIN = "android.intent.action.MAIN"
@@ -17,6 +18,9 @@ _CATEGORIES = ("android.intent.category.LAUNCHER", "android.intent.category.LEAN
 _LAUNCHER_FLAGS = "0x10200000"
 _COMPONENT = re.compile(r"([A-Za-z][\w.]{0,255})/[\w.$]{1,512}", re.ASCII)
 _NONE = "No activity found"
+# How often, and how long apart, the app in front is asked for until an app that monkey started is there.
+_FRONT_CHECKS = 4
+_FRONT_SECONDS = 0.5
 
 
 class AdbApps(AdbSystem):
@@ -24,6 +28,9 @@ class AdbApps(AdbSystem):
 
     def choose_user(self, user: UserChoice | None) -> None:
         self._user = user
+
+    def foreground(self) -> str | None:
+        raise NotImplementedError
 
     def launch(self, package: str) -> bool:
         """Start the activity that a launcher would start. ``APP_NOT_STARTED`` when the device keeps another."""
@@ -54,7 +61,21 @@ class AdbApps(AdbSystem):
     def _start_with_monkey(self, package: str, category: str) -> bool:
         # A device without physical keys refuses to press any.
         monkey = command_line("monkey", "-p", package, "-c", category, "--pct-syskeys", "0", "1")
-        return "Events injected: 1" in self._run(monkey).text
+        if "Events injected: 1" not in self._run(monkey).text:
+            return False
+        # monkey reports this also when the app did not start.
+        front = self.foreground()
+        for _ in range(_FRONT_CHECKS):
+            if front in (package, None):
+                return True
+            self._sleep(_FRONT_SECONDS)
+            front = self.foreground()
+        raise ClawError(
+            "APP_NOT_STARTED",
+            f"{self._name} did not bring {package} to the front: {front} is there",
+            hint="Run 'clawperator snapshot' to see what is in front.",
+            details={"application_id": package, "foreground_package": front},
+        )
 
     def view(self, uri: str) -> bool:
         return "\0" not in uri and self._start("-a", "android.intent.action.VIEW", "-d", uri)

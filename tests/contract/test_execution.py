@@ -539,3 +539,10 @@ def test_a_timeout_out_of_range_is_refused(timeout_ms: float) -> None:
 )
 def test_the_time_of_a_single_action(params: dict[str, Any], given: int | None, expected: int) -> None:
     assert single_action("press_key", params, timeout_ms=given)["timeoutMs"] == expected
+
+
+@pytest.mark.parametrize("kind", ["install_app", "open_app"])
+def test_an_expectation_leaves_every_action_within_the_longest_timeout(kind: str) -> None:
+    params = {"path": "a.apk"} if kind == "install_app" else {"applicationId": "com.android.settings"}
+    document = single_action(kind, {**params, "expect": {"text": "Done", "timeoutMs": 90_000}})
+    assert validate(document).execution.timeoutMs <= 120_000

@@ -116,7 +116,7 @@ def single_action(
     if timeout_ms is None:
         given = params or {}
         own_ms = max(template.timeout_ms, _SETTLE_MS) if given.get("settle") is True else template.timeout_ms
-        timeout_ms = own_ms + expected_ms(given)
+        timeout_ms = min(own_ms + expected_ms(given), limits.MAX_EXECUTION_TIMEOUT_MS)
     action: dict[str, Any] = {"id": template.action_id, "type": name}
     if params is not None:
         action["params"] = dict(params)

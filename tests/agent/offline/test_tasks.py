@@ -88,13 +88,30 @@ def test_an_entry_without_a_delete_button_is_not_touched() -> None:
     assert (ran.acts, code(ran)) == ([], "INSTRUCTION_CHECK_FAILED")
 
 
-def test_an_entry_is_deleted_by_the_button_of_its_row() -> None:
-    def entry(label: str, top: int) -> Node:
-        bounds = f"[900,{top}][1000,{top + 100}]"
-        return row(
-            label, top, node("Delete", clickable="true", bounds=bounds, **{"class": "android.widget.Button"})
-        )
+def entry(label: str, top: int) -> Node:
+    """A row with a button that deletes it."""
+    bounds = f"[900,{top}][1000,{top + 100}]"
+    return row(label, top, node("Delete", clickable="true", bounds=bounds, **{"class": "android.widget.Button"}))
 
+
+def test_an_entry_is_deleted_by_the_button_of_its_row() -> None:
     ran = run_prompt("delete Bravo", screen(entry("Alpha", 0), entry("Bravo", 200)), screen(entry("Alpha", 0)))
     assert ran.answer.text == "Deleted 'Bravo'."
     assert ran.acts[0].params == {"coordinate": {"x": 950, "y": 250}}
+
+
+@pytest.mark.parametrize("prompt", ["delete Milk", "delete the note Milk", "tap Milk and delete it"])
+def test_of_several_entries_with_the_same_name_none_is_deleted(prompt: str) -> None:
+    ran = run_prompt(prompt, screen(entry("Milk", 0), entry("Bread", 200), entry("Milk", 400)))
+    assert (ran.acts, code(ran)) == ([], "INSTRUCTION_AMBIGUOUS")
+    assert "matches 2 elements" in ran.answer.text
+
+
+def test_one_of_several_entries_is_deleted_by_its_ordinal_and_counted() -> None:
+    before = screen(entry("Milk", 0), entry("Milk", 200))
+    ran = run_prompt("delete the second Milk", before, screen(entry("Milk", 0)))
+    assert ran.answer.text.startswith("Deleted ")
+    assert ran.acts[0].params == {"coordinate": {"x": 950, "y": 250}}
+    ran = run_prompt("delete the second Milk", before)
+    assert code(ran) == "INSTRUCTION_CHECK_FAILED"
+    assert "2 of 'Milk' are on the screen, not 1" in ran.answer.text

@@ -37,9 +37,11 @@ from clawperator.agent.offline.screens import (
     find_field,
     find_switch,
     find_value,
+    group_by_click_target,
     is_disabled,
     is_on,
     not_found_error,
+    pick_one,
     reject_typo,
 )
 from clawperator.agent.tools.messages import effect
@@ -228,7 +230,7 @@ def create(run: OfflineRun, instruction: CreateInstruction) -> ToolSteps[str]:
 def _open_note_form(run: OfflineRun) -> ToolSteps[CapturedScreen]:
     title = TargetPhrase("title", "title")
     screen = yield from run.capture()
-    if _find_entry(screen, _exactly("New note")) is not None and find_field(screen, title) is not None:
+    if _has_entry(screen, _exactly("New note")) and find_field(screen, title) is not None:
         return screen
     add = _find_button(screen, _ADD_NOTE)
     if add is None:
@@ -242,10 +244,13 @@ def _open_note_form(run: OfflineRun) -> ToolSteps[CapturedScreen]:
 
 
 def delete(run: OfflineRun, instruction: DeleteInstruction) -> ToolSteps[str]:
-    """Delete an entry by the Delete button of its row or of its menu, and check that it is gone."""
+    """Delete an entry by the Delete button of its row or of its menu, and check that there is one less.
+
+    ``INSTRUCTION_AMBIGUOUS`` when several entries match: nothing is touched.
+    """
     target = instruction.target
     screen = yield from run.capture()
-    if instruction.is_note and _find_entry(screen, target) is None and not _find_button(screen, _ADD_NOTE):
+    if instruction.is_note and not _has_entry(screen, target) and not _find_button(screen, _ADD_NOTE):
         yield from open_app(run, _NOTES)
         screen = yield from run.capture()
     if is_launcher(screen.package):
@@ -258,11 +263,15 @@ def delete(run: OfflineRun, instruction: DeleteInstruction) -> ToolSteps[str]:
         node, screen = yield from run.scroll_to_find(lambda screen: _find_entry(screen, target))
     if node is None:
         raise not_found_error(target, screen)
-    name = describe_node(node, target)
+    name, left = describe_node(node, target), len(_find_entries(screen, target)) - 1
     yield from _press_delete(run, screen, node, name)
-    gone, screen = yield from run.wait_on_screen(lambda screen: _find_entry(screen, target) is None or None)
+    gone, screen = yield from run.wait_on_screen(lambda now: len(_find_entries(now, target)) == left or None)
     if not gone:
-        raise _task_error("delete", target.phrase, f"'Delete' was tapped, but {name} is still on the screen")
+        now = len(_find_entries(screen, target))
+        problem = (
+            f"{name} is still on the screen" if now == 1 else f"{now} of {name} are on the screen, not {left}"
+        )
+        raise _task_error("delete", target.phrase, f"'Delete' was tapped, but {problem}")
     return f"Deleted {name}."
 
 
@@ -287,10 +296,17 @@ def _press_delete(run: OfflineRun, screen: CapturedScreen, node: Node, name: str
 
 
 def _find_entry(screen: CapturedScreen, target: TargetPhrase) -> Node | None:
-    """The element with this whole label that is not a field."""
-    nodes = [node for nodes in find_candidates(screen, target, WHOLE_NAME) for node in nodes]
-    return next((node for node in nodes if not is_field(node) and own_label(node)), None)
+    """The element with this whole label that is not a field. ``INSTRUCTION_AMBIGUOUS`` when there are several."""
+    return pick_one(_find_entries(screen, target), target)
+
+
+def _find_entries(screen: CapturedScreen, target: TargetPhrase) -> list[Node]:
+    for nodes in find_candidates(screen, target, WHOLE_NAME):
+        entries = [node for node in nodes if not is_field(node) and own_label(node)]
+        if entries:
+            return group_by_click_target(entries, target)
+    return []
 
 
 def _has_entry(screen: CapturedScreen, target: TargetPhrase) -> bool:
-    return _find_entry(screen, target) is not None
+    return bool(_find_entries(screen, target))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from clawperator import start_phone
 from clawperator.connection import AndroidPhone, ConnectedPhone
 from clawperator.errors import ClawError
 from clawperator.testing import SimulatedPhone, simulated_phone
@@ -130,6 +131,75 @@ def test_a_device_that_is_missing_is_an_error_with_its_hint(tmp_path: Path) -> N
     ran = run_pytest(tmp_path, FAILING, "--clawperator-device", "nothing")
     assert ran.returncode == 1
     assert re.search(r"ADB_NOT_FOUND: .* Hint: ", ran.stdout)
+
+
+JOURNAL = """
+import os
+import pytest
+
+@pytest.mark.parametrize("number", range(6))
+def test_it(phone, number):
+    phone.open_app("com.clawperator.notes")
+    with open(os.environ["JOURNAL"], "a") as journal:
+        journal.write(f"begin {number}\\n")
+        journal.flush()
+        phone.click("Account")
+        phone.back()
+        journal.write(f"end {number}\\n")
+"""
+XDIST = {"PYTEST_PLUGINS": "clawperator.pytest_plugin,xdist"}
+
+
+def test_workers_use_one_device_one_test_after_the_other(
+    tmp_path: Path, device: tuple[SimulatedPhone, int]
+) -> None:
+    journal = tmp_path / "journal"
+    options = ("--clawperator-device", "device-1", "-n", "3", "-q")
+    variables = {"ANDROID_ADB_SERVER_PORT": str(device[1]), "JOURNAL": str(journal), **XDIST}
+    ran = run_pytest(tmp_path, JOURNAL, *options, **variables)
+    assert "6 passed" in ran.stdout, ran.stdout
+    lines = journal.read_text().split("\n")[:-1]
+    assert len(lines) == 12
+    for begin, end in zip(lines[::2], lines[1::2], strict=True):
+        assert begin.replace("begin", "end") == end
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_lost_device_is_reported_once_by_name(tmp_path: Path, workers: tuple[str, ...]) -> None:
+    source = """
+import os, signal
+import pytest
+
+@pytest.mark.parametrize("number", range(5))
+def test_it(phone, number):
+    os.kill(int(os.environ["PHONE"]), signal.SIGKILL)
+    phone.open_app("com.clawperator.notes")
+
+def test_without_it():
+    pass
+"""
+    options = ("--clawperator-device", "lost", "-rs", *workers)
+    with start_phone("lost") as process:
+        variables = {"PHONE": str(process.pid), **(XDIST if workers else {})}
+        ran = run_pytest(tmp_path, source, *options, **variables)
+    assert "1 failed, 1 passed, 4 skipped" in ran.stdout, ran.stdout
+    assert "The other tests on lost are skipped." in ran.stdout
+    assert "device lost was lost in test_it.py::test_it[" in ran.stdout
+
+
+def test_a_test_that_holds_its_device_can_start_commands_for_it(
+    tmp_path: Path, device: tuple[SimulatedPhone, int]
+) -> None:
+    source = """
+import subprocess, sys
+
+def test_it(phone):
+    command = [sys.executable, "-m", "clawperator", "snapshot", "--device", phone.serial, "--timeout", "20000"]
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+"""
+    variables = {"ANDROID_ADB_SERVER_PORT": str(device[1])}
+    ran = run_pytest(tmp_path, source, "--clawperator-device", "device-1", **variables)
+    assert ran.returncode == 0, ran.stdout
 
 
 # What is kept when a test fails

@@ -6,6 +6,7 @@ It imports nothing of the package until a test uses a phone.
 import os
 import re
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,6 +25,10 @@ _SIMULATED_ONLY = ("cassette", "faults")
 _MAX_PHONES = 4
 _MAX_NAME = 100
 _RECORDER: "pytest.StashKey[CallRecorder]" = pytest.StashKey()
+# The device that a test holds.
+_HELD: "pytest.StashKey[str]" = pytest.StashKey()
+# How long a test waits for a device that another test or program uses.
+_HOLD_SECONDS = 600.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,8 +62,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def phone(request: pytest.FixtureRequest) -> "Iterator[AndroidPhone]":
     """A new simulated phone in this process, with a virtual clock; with --clawperator-device, that device."""
     settings = _settings(request)
-    if serial := _device(request, settings):
-        yield _connect(serial, settings)
+    if _device(request, settings):
+        yield request.getfixturevalue("_held_phone")
         return
     from clawperator.testing import simulated_phone
 
@@ -70,8 +75,8 @@ def phone(request: pytest.FixtureRequest) -> "Iterator[AndroidPhone]":
 def connected_phone(request: pytest.FixtureRequest) -> "Iterator[ConnectedPhone]":
     """The device of --clawperator-device; without it a simulated phone, over adb and on the machine's clock."""
     settings = _settings(request)
-    if serial := _device(request, settings):
-        yield _connect(serial, settings)
+    if _device(request, settings):
+        yield request.getfixturevalue("_held_phone")
         return
     from clawperator.engine import SystemClock
     from clawperator.testing import simulated_phone
@@ -83,6 +88,25 @@ def connected_phone(request: pytest.FixtureRequest) -> "Iterator[ConnectedPhone]
         started.connected() as connection,
     ):
         yield connection
+
+
+@pytest.fixture
+def _held_phone(request: pytest.FixtureRequest) -> "Iterator[ConnectedPhone]":
+    """The device, for this test alone: other workers and programs wait until the test has ended."""
+    from clawperator.device import hold_device
+    from clawperator.errors import ClawError
+
+    serial: str = request.config.getoption("--clawperator-device")
+    _skip_if_lost(request.config, serial)
+    with hold_device(serial, f"the test {request.node.nodeid}", _HOLD_SECONDS):
+        _skip_if_lost(request.config, serial)  # while this test waited
+        try:
+            held = _connect(serial, _settings(request))
+        except ClawError as e:
+            _mark_lost(request.config, serial, f"before {request.node.nodeid}: {e}")
+            raise
+        request.node.stash[_HELD] = serial
+        yield held
 
 
 def _settings(request: pytest.FixtureRequest) -> dict[str, Any]:
@@ -123,6 +147,50 @@ def _connect(serial: str, settings: dict[str, Any]) -> "ConnectedPhone":
     return connected
 
 
+# A device that is lost is reported once
+
+
+def _skip_if_lost(config: pytest.Config, serial: str) -> None:
+    try:
+        with open(_lost_path(config, serial), encoding="utf-8") as file:
+            reason = file.read()
+    except OSError:
+        return
+    pytest.skip(f"device {serial} was lost {reason}")
+
+
+def _mark_lost(config: pytest.Config, serial: str, reason: str) -> None:
+    """Skip the other tests on this device, also those of other workers."""
+    with suppress(OSError), open(_lost_path(config, serial), "x", encoding="utf-8") as file:
+        file.write(reason)
+
+
+def _lost_path(config: pytest.Config, serial: str) -> str:
+    """A file of this run, which all workers share. Without pytest's temporary folder there is none."""
+    factory = getattr(config, "_tmp_path_factory", None)
+    if factory is None:
+        return ""
+    base = os.fspath(factory.getbasetemp())
+    folder = os.path.dirname(base) if hasattr(config, "workerinput") else base
+    return os.path.join(folder, f"clawperator-lost-{_folder_name(serial)}")
+
+
+def _check_lost(item: pytest.Item) -> list[tuple[str, str]]:
+    """After a failed test: a section for the device of the test if it is gone."""
+    serial = item.stash.get(_HELD, None)
+    if serial is None:
+        return []
+    from clawperator.device import resolve_device
+    from clawperator.errors import ClawError
+
+    try:
+        resolve_device(serial)
+    except ClawError as e:
+        _mark_lost(item.config, serial, f"in {item.nodeid}: {e}")
+        return [(f"device {serial}", f"{e}\nThe other tests on {serial} are skipped.")]
+    return []
+
+
 # What is kept when a test fails
 
 
@@ -146,7 +214,7 @@ def pytest_runtest_makereport(
     if report.failed and report.when != "teardown" and "clawperator.connection" in sys.modules:
         if (recorder := item.stash.get(_RECORDER, None)) is not None:
             recorder.stop()
-        report.sections += [*_keep(item, call), *_reported(item, call)]
+        report.sections += [*_check_lost(item), *_keep(item, call), *_reported(item, call)]
     return report
 
 

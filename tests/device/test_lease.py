@@ -15,7 +15,7 @@ import pytest
 
 from clawperator._notes import listening
 from clawperator.device import lease as lease_module
-from clawperator.device.lease import SENT, Holder, lease, lease_conflict
+from clawperator.device.lease import SENT, Holder, hold_device, lease, lease_conflict
 from clawperator.device.running import still_running
 from clawperator.errors import ClawError
 from tests.support.hanging import HANG_SECONDS
@@ -665,3 +665,72 @@ def test_a_wait_for_an_abandoned_command_is_reported_as_such(sleeps: list[float]
     assert len(notes) == 1
     assert notes[0].startswith(f"waiting: device a still runs first, started by process {os.getpid()}, for up to ")
     assert sum(sleeps) == pytest.approx(1.5)
+
+
+# Devices that are held for several executions
+
+
+def in_another_process(script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in a process that did not inherit a hold."""
+    environment = {name: value for name, value in os.environ.items() if name != "CLAWPERATOR_HOLD"}
+    command = [sys.executable, "-c", script]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=HANG_SECONDS, check=False, env=environment
+    )
+
+
+TAKE = """
+from clawperator.device.lease import lease, lease_conflict
+from clawperator.errors import ClawError
+print(lease_conflict("a") is None)
+try:
+    with lease("a", "other", 0):
+        print("taken")
+except ClawError as e:
+    print(e.code, e.message)
+"""
+
+
+def test_a_held_device_is_busy_for_other_processes_only() -> None:
+    with hold_device("a", "the test of lamps", 0):
+        with lease("a", "own", 0):
+            pass
+        with lease("b", "own", 0):
+            pass
+        free, refusal, _ = in_another_process(TAKE).stdout.split("\n")
+        own = subprocess.run([sys.executable, "-c", TAKE], capture_output=True, text=True, check=True)
+    assert free == "False"
+    assert refusal.startswith("EXECUTION_CONFLICT_IN_FLIGHT device a is busy: process ")
+    assert refusal.endswith("runs the test of lamps")
+    assert own.stdout == "True\ntaken\n"
+    assert in_another_process(TAKE).stdout == "True\ntaken\n"
+
+
+def test_a_device_in_use_is_not_held() -> None:
+    script = (
+        "from clawperator.device.lease import lease\nwith lease('a', 'user', 0):\n print(flush=True)\n input()"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as user:
+        assert user.stdout is not None
+        user.stdout.readline()
+        with pytest.raises(ClawError) as error, hold_device("a", "a test", 0.05):
+            pass
+        assert error.value.code == "EXECUTION_CONFLICT_IN_FLIGHT"
+        user.kill()
+    with hold_device("a", "a test", 1):
+        pass
+
+
+def test_a_hold_ends_with_its_process() -> None:
+    script = (
+        "from clawperator.device.lease import hold_device\n"
+        "with hold_device('a', 'dead', 0):\n print(flush=True)\n input()"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with pytest.raises(ClawError), lease("a", "living", 0):
+            pass
+        os.kill(holder.pid, signal.SIGKILL)
+    with lease("a", "living", 1):
+        pass

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         FinishedRun,
     )
     from clawperator.device.host_log import HostLogReader, log_event, log_file
-    from clawperator.device.lease import lease_conflict
+    from clawperator.device.lease import hold_device, lease_conflict
     from clawperator.device.live_input import is_live_view, live_lease, user_input
     from clawperator.device.live_view import CapturedSource, LiveLook, LiveSource, SimulatedSource
     from clawperator.device.operators import enabled_operator, find_operator
@@ -66,7 +66,7 @@ else:
                 "FinishedRun"
             ),
             "host_log": "HostLogReader log_event log_file",
-            "lease": "lease_conflict",
+            "lease": "hold_device lease_conflict",
             "live_input": "is_live_view live_lease user_input",
             "live_view": "CapturedSource LiveLook LiveSource SimulatedSource",
             "packages": "list_packages",
@@ -147,6 +147,7 @@ __all__ = [
     "enabled_operator",
     "find_operator",
     "grant_permissions",
+    "hold_device",
     "host_abi",
     "is_app_label",
     "is_declared",

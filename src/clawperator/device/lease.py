@@ -2,6 +2,9 @@
 
 A lease ends with its process, but the device may go on: an Operator finishes its plan whatever happens to the
 host. The lease file keeps a record of that plan, and the next holder waits for its end.
+
+A process can also hold a device for a series of executions, such as a test. Its own executions and those of the
+processes that it starts then take the lease as usual; all others wait until the hold ends.
 """
 
 import errno
@@ -31,6 +34,8 @@ _NOTE_SECONDS = 1.0
 # How long one question to the device about an abandoned command may take.
 ASK_SECONDS = 0.5
 _MAX_RECORD = 4_096
+# The process and the device of a hold, for the processes that it starts.
+_HOLD_VARIABLE = "CLAWPERATOR_HOLD"
 # No command runs longer on a device; with a second for rounding.
 _LONGEST_SECONDS = MAX_EXECUTION_TIMEOUT_MS / 1000 + 1
 
@@ -198,8 +203,57 @@ def lease(  # noqa: PLR0913 - the facts of one lease
         os.close(descriptor)
 
 
+@contextmanager
+def hold_device(serial: str, purpose: str, wait_seconds: float) -> Iterator[None]:
+    """Keep the device for this process and those that it starts while the ``with`` block runs.
+
+    ``EXECUTION_CONFLICT_IN_FLIGHT`` when another process keeps or uses it for ``wait_seconds``. ``purpose`` is for
+    the messages of the others.
+    """
+    wait = _Wait(serial, Deadline(wait_seconds), None)
+    descriptor = open_record(serial, ".held")
+    try:
+        _lock(descriptor, wait)
+        holder = Holder(os.getpid(), purpose, int(time.time() * 1000))
+        Lease(descriptor, serial, holder, None)
+        before = os.environ.get(_HOLD_VARIABLE)
+        os.environ[_HOLD_VARIABLE] = f"{holder.pid}:{file_name(serial)}"
+        try:
+            # An execution that began before must have ended.
+            with lease(serial, purpose, wait.deadline.remaining or 0.0):
+                pass
+            yield
+        finally:
+            if before is None:
+                del os.environ[_HOLD_VARIABLE]
+            else:
+                os.environ[_HOLD_VARIABLE] = before
+            os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def _other_hold(serial: str) -> Holder | None:
+    """The hold of another process that did not start this one; None when there is none."""
+    try:
+        descriptor = os.open(_record_path(serial, ".held"), os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:  # it was never held; a folder that cannot be used is reported by the lease itself
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = read_holder(descriptor) or Holder(0, "", 0)
+        is_own = os.environ.get(_HOLD_VARIABLE) == f"{holder.pid}:{file_name(serial)}"
+        return None if is_own else holder
+    finally:
+        os.close(descriptor)
+    return None
+
+
 def lease_conflict(serial: str) -> ClawError | None:
     """The error of a lease that would not wait: who uses the device now. None when it is free."""
+    if (hold := _other_hold(serial)) is not None:
+        return _busy(serial, hold, abandoned=False)
     descriptor = open_record(serial)
     try:
         try:
@@ -244,9 +298,8 @@ class _Wait:
             note(text)
 
 
-def open_record(serial: str) -> int:
-    folder = lease_folder()
-    path = os.path.join(folder, f"{file_name(serial)}.lock")
+def open_record(serial: str, kind: str = ".lock") -> int:
+    folder, path = lease_folder(), _record_path(serial, kind)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
@@ -256,6 +309,10 @@ def open_record(serial: str) -> int:
         raise OSError(errno.EINVAL, "its lease is not a regular file", path)  # noqa: TRY301 - reported like any other
     except OSError as e:
         raise _unavailable(folder, e) from e
+
+
+def _record_path(serial: str, kind: str) -> str:
+    return os.path.join(lease_folder(), f"{file_name(serial)}{kind}")
 
 
 def lease_folder() -> str:
@@ -273,6 +330,18 @@ def _unavailable(folder: str, error: OSError) -> ClawError:
 
 
 def _acquire(descriptor: int, wait: _Wait) -> None:
+    """Lock the record of a device that no other process holds for itself."""
+    while True:
+        _lock(descriptor, wait)
+        hold = _other_hold(wait.serial)
+        if hold is None:
+            return
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        wait.check(hold)
+        time.sleep(POLL_SECONDS)
+
+
+def _lock(descriptor: int, wait: _Wait) -> None:
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -316,7 +385,7 @@ def read_holder(descriptor: int) -> Holder | None:
 def _describe(serial: str, holder: Holder | None, *, abandoned: bool) -> str:
     if holder is None:
         return f"device {serial} is busy"
-    what = f"{holder.action} of command {holder.commandId}" if holder.action else holder.commandId
+    what = f"{holder.action} of command {holder.commandId}" if holder.action else holder.commandId or "a test"
     if not abandoned:
         return f"device {serial} is busy: process {holder.pid} runs {what}"
     left = round(holder.seconds_left + 0.5)

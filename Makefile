@@ -21,7 +21,7 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	$(INSTALL) '.[dev]'
 	@touch $@
 
-# The package and msgspec, as users install it. Development tools slow down msgspec's import.
+# The package, as users install it. Development tools slow down msgspec's import.
 $(PLAIN)/ready: pyproject.toml constraints.txt
 	$(MAKE_VENV) $(@D)
 	$(INSTALL) .
@@ -36,7 +36,7 @@ $(SERVERS)/ready: pyproject.toml constraints.txt
 # The package with an OCR library.
 $(OCR)/ready: pyproject.toml constraints.txt tools/ocr-requirements.txt
 	$(MAKE_VENV) $(@D)
-	$(INSTALL) '.[images]' --requirement tools/ocr-requirements.txt
+	$(INSTALL) . --requirement tools/ocr-requirements.txt
 	@touch $@
 
 demo: $(PLAIN)/ready ## run the product's main job on a simulated phone and show each document

@@ -117,8 +117,8 @@ def test_only_entry_points_print_read_argv_or_exit(sources: Sources) -> None:
                 assert node.attr not in ("argv", "exit", "stdout", "stderr", "stdin"), f"{path}:{node.lineno}"
 
 
-# Packages of the extras. Only functions import them, where they are used, and servers, which are such functions.
-OPTIONAL = {"PIL"}
+# Packages that are imported where they are used: Pillow by functions, those of extras by the servers.
+LATE = {"PIL"}
 SERVERS = {
     "http": {"h11", "starlette", "uvicorn"},
     "mcp": {"anyio", "mcp", "mcp_types", "starlette"},
@@ -126,7 +126,7 @@ SERVERS = {
 }
 
 
-def test_only_msgspec_is_required(sources: Sources) -> None:
+def test_only_msgspec_is_imported_at_the_start(sources: Sources) -> None:
     import sys
 
     needed = {*sys.stdlib_module_names, "clawperator", "msgspec"}
@@ -139,7 +139,7 @@ def test_only_msgspec_is_required(sources: Sources) -> None:
         first = needed | ({"pytest"} if package == "pytest_plugin" else set())
         if package == "serve":
             first |= SERVERS.get(path.relative_to(ROOT).parts[1], set())
-        later = first | OPTIONAL
+        later = first | LATE
         for node in nodes:
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):

@@ -1,6 +1,5 @@
 """References drawn on screenshots."""
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -136,19 +135,6 @@ def test_a_picture_of_one_colour_has_a_warning(tmp_path: Path, monkeypatch: pyte
     (step,) = marked(PictureBackend(xml(page(*rows("A")))), tmp_path / "screen.png").stepResults
 
     assert step.data["warn"].startswith("the picture has only one colour")
-
-
-def test_without_pillow_nothing_runs_and_the_hint_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    backend = PictureBackend(xml(page(*rows("A"))))
-    with pytest.raises(ClawError) as error:
-        marked(backend, tmp_path / "screen.png")
-
-    assert error.value.code == "HOST_DEPENDENCY_MISSING"
-    assert error.value.hint == "Run \"pip install 'clawperator[images]'\"."
-    assert backend.types == []
 
 
 def screenshot(name: str, path: Path, *, marks: bool = True) -> dict[str, Any]:

@@ -135,7 +135,7 @@ ACTION_COMMANDS: tuple[Command, ...] = (
         synonyms=("take-screenshot", "take_screenshot", "capture-screenshot"),
         flags=(
             Flag("--path", "output file", "<file>", ("--file",), path="out"),
-            switch("--marks", "draw the references of the outline on the picture; needs the extra images"),
+            switch("--marks", "draw the references of the outline on the picture"),
         ),
         examples=("clawperator screenshot --path screen.png", "clawperator screenshot --path marked.png --marks"),
         tools=("take_screenshot",),

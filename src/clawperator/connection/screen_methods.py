@@ -126,7 +126,7 @@ class ScreenMethods(PhoneCalls):
     ) -> str:
         """Save the screen as PNG, by default to a new file in the product home. Returns the path.
 
-        With ``marks`` the references of the outline are drawn on it, which needs Pillow.
+        With ``marks`` the references of the outline are drawn on it.
         """
         params: dict[str, Any] = {} if path is None else {"path": os.fspath(path)}
         if marks:

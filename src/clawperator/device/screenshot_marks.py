@@ -2,7 +2,7 @@
 
 A dot is where a touch of the element would be.
 
-Drawing needs Pillow, which the extra ``images`` installs. The screen is captured directly before each picture.
+The screen is captured directly before each picture.
 """
 
 from collections.abc import Mapping
@@ -35,12 +35,11 @@ _Box = tuple[int, int, int, int]
 def plan_with_captures(plan: Plan) -> Plan:
     """The plan with a snapshot before each screenshot with marks.
 
-    ``HOST_DEPENDENCY_MISSING`` without Pillow, ``EXECUTION_VALIDATION_FAILED`` when it has too many actions then.
+    ``EXECUTION_VALIDATION_FAILED`` when it has too many actions then.
     """
     captures = {action.id: capture_id for capture_id, action in _captures(plan).items()}
     if not captures:
         return plan
-    _require_pillow()
     actions: list[dict[str, Any]] = []
     for action in plan.document["actions"]:
         if action["id"] in captures:
@@ -179,15 +178,3 @@ def _box(bounds: Bounds, frame: Bounds, scale: float, size: tuple[int, int]) -> 
 
 def _extremes(picture: "Image") -> tuple[tuple[int, int], ...]:
     return tuple((int(low), int(high)) for low, high in picture.getextrema())  # type: ignore[misc]
-
-
-def _require_pillow() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("PIL") is None:
-        raise ClawError(
-            "HOST_DEPENDENCY_MISSING",
-            "marks on a screenshot need the package Pillow",
-            hint="Run \"pip install 'clawperator[images]'\".",
-            operation="screenshot",
-        )

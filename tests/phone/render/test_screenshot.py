@@ -1,4 +1,4 @@
-"""Screenshots: the same bytes for the same screen, with and without Pillow, which is loaded late."""
+"""Screenshots: the same bytes for the same screen. Pillow is loaded late."""
 
 import hashlib
 import os
@@ -11,8 +11,6 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from clawperator.phone.render import screenshot
-from clawperator.phone.render.fonts import font
 from clawperator.phone.render.png import compress_rows, join_parts
 from tests.phone.render.pictures import close_phones, new_phone, opened, picture
 from tests.phone.screen import tap
@@ -23,11 +21,9 @@ PACKAGES = (SETTINGS, "com.google.android.youtube", "com.clawperator.notes", "co
 DIGESTS = """
 import hashlib, sys
 from clawperator.testing import simulated_phone
-if sys.argv[1] == "without":
-    sys.modules["PIL"] = None
 with simulated_phone() as phone:
     print(hashlib.sha256(phone.png()).hexdigest())
-    for package in sys.argv[2:]:
+    for package in sys.argv[1:]:
         phone.phone.launch(package)
         phone.clock.sleep(2)
         print(hashlib.sha256(phone.png()).hexdigest())
@@ -38,17 +34,10 @@ with simulated_phone() as phone:
 def phones() -> Iterator[None]:
     yield
     close_phones()
-    screenshot.has_pillow.cache_clear()
 
 
-def block_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    font.cache_clear()
-    screenshot.has_pillow.cache_clear()
-
-
-def digests_in_another_process(pillow: str, **environment: str) -> list[str]:
-    command = [sys.executable, "-c", DIGESTS, pillow, *PACKAGES]
+def digests_in_another_process(**environment: str) -> list[str]:
+    command = [sys.executable, "-c", DIGESTS, *PACKAGES]
     ran = subprocess.run(
         command, env={**os.environ, **environment}, capture_output=True, check=True, text=True, timeout=60
     )
@@ -65,13 +54,8 @@ def digests_here() -> list[str]:
     return [hashlib.sha256(png).hexdigest() for png in found]
 
 
-@pytest.mark.parametrize("pillow", ["with", "without"])
-def test_the_same_screens_give_the_same_bytes_in_every_process(
-    pillow: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = digests_in_another_process(pillow, PYTHONHASHSEED="1", TZ="Asia/Tokyo", LC_ALL="C")
-    if pillow == "without":
-        block_pillow(monkeypatch)
+def test_the_same_screens_give_the_same_bytes_in_every_process() -> None:
+    one = digests_in_another_process(PYTHONHASHSEED="1", TZ="Asia/Tokyo", LC_ALL="C")
     assert digests_here() == one
     assert digests_here() == one  # with parts of these screens in the cache
     assert len(set(one)) == len(one)
@@ -87,33 +71,6 @@ def test_pillow_is_loaded_by_the_first_screenshot_only() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True, timeout=60)
     assert ran.stdout.strip() == "[] True"
-
-
-def test_without_pillow_a_plain_picture_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    phone = opened(SETTINGS)
-    smooth = phone.screenshot()
-    block_pillow(monkeypatch)
-    phone = opened(SETTINGS)
-    plain, raw = phone.screenshot(), phone.raw_screenshot()
-    monkeypatch.undo()
-    assert plain != smooth
-    with Image.open(BytesIO(plain)) as image:
-        assert (image.mode, image.size) == ("RGBA", (1080, 2400))
-        assert raw == struct.pack("<IIII", 1080, 2400, 1, 1) + image.tobytes()
-
-
-@pytest.mark.parametrize("error", [ImportError("no FreeType"), TypeError("an old Pillow"), OSError("no font")])
-def test_a_pillow_without_a_scalable_font_is_not_used(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    from PIL import ImageFont
-
-    def fail(_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(ImageFont, "load_default", fail)
-    font.cache_clear()
-    screenshot.has_pillow.cache_clear()
-    assert opened(SETTINGS).screenshot().startswith(b"\x89PNG")
-    assert not screenshot.has_pillow()
 
 
 def test_a_raw_capture_has_its_header_and_the_pixels_of_the_picture() -> None:

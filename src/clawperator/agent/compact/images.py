@@ -1,7 +1,7 @@
 """Images of results for models that take them: screenshots, and images of MCP tools.
 
-A large image is scaled down where Pillow is installed. Without it, an image is sent as it is up to the limit of
-the services; a larger one is only named.
+A large image is scaled down. One that Pillow cannot read is sent as it is, up to the limit of the services; one that
+is larger is only named.
 """
 
 import os
@@ -83,12 +83,10 @@ def _png_size(data: bytes) -> tuple[int, int] | None:
 
 
 def _scaled(data: bytes) -> ResultImage | None:
-    """The image with a longest edge that services keep. None without Pillow, or when it cannot read the image."""
-    try:
-        from PIL import Image
-    except ImportError:
-        return None
+    """The image with a longest edge that services keep. None when Pillow cannot read it."""
     import io
+
+    from PIL import Image
 
     try:
         with Image.open(io.BytesIO(data)) as image:

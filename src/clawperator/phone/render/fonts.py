@@ -47,7 +47,7 @@ _MAX_SIZE = 400
 
 @lru_cache(maxsize=48)
 def font(size: int) -> "FreeTypeFont":
-    """The font in a size in pixels. ``ImportError`` when Pillow cannot draw it."""
+    """The font in a size in pixels."""
     from PIL import ImageFont
 
     found = ImageFont.load_default(size)

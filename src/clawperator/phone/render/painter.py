@@ -1,4 +1,4 @@
-"""Paint the screen with smooth text and shapes. It needs Pillow."""
+"""Paint the screen with smooth text and shapes."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -26,7 +26,7 @@ _CORNER = 24
 
 
 def paint(scene: Scene) -> Drawing:
-    """Draw the current screen. A sleeping phone is black. ``ImportError`` without Pillow."""
+    """Draw the current screen. A sleeping phone is black."""
     display = scene.display
     theme = DARK if scene.dark else LIGHT
     drawing = Drawing(display.width, display.height, theme.page if scene.awake else 0)

@@ -9,7 +9,6 @@ import struct
 import zlib
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import groupby
 
 from msgspec import Struct
 
@@ -33,17 +32,6 @@ class PngPart(Struct, frozen=True):
     data: bytes
     adler: int
     size: int
-
-
-def encode_png(width: int, height: int, rows: Iterable[bytes], palette: list[int]) -> bytes:
-    """A picture as PNG. A row is one byte per pixel, the index of a colour in the palette."""
-    shades = shade_tables(palette)
-    parts = (
-        part
-        for row, equal in groupby(rows)
-        for part in (_new_row(row, shades), *_repeated(width, sum(1 for _ in equal) - 1))
-    )
-    return join_parts(width, height, parts)
 
 
 def compress_rows(width: int, rows: Iterable[bytes], shades: bytes | None = None) -> PngPart:
@@ -112,11 +100,6 @@ def rgba(pixels: bytes, shades: bytes) -> bytearray:
     for channel in range(3):
         out[channel::4] = pixels.translate(shades[channel * _MAX_COLOURS : (channel + 1) * _MAX_COLOURS])
     return out
-
-
-@lru_cache(maxsize=2_048)
-def _new_row(row: bytes, shades: bytes) -> PngPart:
-    return _compressed(_PLAIN + rgba(row, shades))
 
 
 def _repeated(width: int, count: int) -> list[PngPart]:

@@ -1,11 +1,10 @@
 """Screenshots: as PNG, and as ``screencap`` writes them without ``-p``.
 
-With Pillow the screen is painted with smooth text and shapes, without it by the plain painter. Either way the
-same screen gives the same bytes, in every process.
+The same screen gives the same bytes, in every process.
 """
 
 import struct
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from clawperator.phone.render.png import PngPart, join_parts
@@ -20,10 +19,6 @@ _SRGB = 1
 
 def png(scene: Scene) -> bytes:
     """The screen as PNG."""
-    if not has_pillow():
-        from clawperator.phone.render import plain
-
-        return plain.paint(scene).encode()
     from clawperator.phone.render import painter, raster
 
     drawing = painter.paint(scene)
@@ -33,10 +28,6 @@ def png(scene: Scene) -> bytes:
 def raw_rgba(scene: Scene) -> bytes:
     """A header of four numbers, then four bytes per pixel."""
     header = struct.pack("<IIII", scene.display.width, scene.display.height, _RGBA_8888, _SRGB)
-    if not has_pillow():
-        from clawperator.phone.render import plain
-
-        return header + plain.paint(scene).rgba()
     from clawperator.phone.render import painter, raster
 
     return b"".join((header, *raster.pixels(painter.paint(scene))))
@@ -48,15 +39,3 @@ def _compressed(band: "Band") -> PngPart:
     from clawperator.phone.render.raster import compress
 
     return compress(band)
-
-
-@cache
-def has_pillow() -> bool:
-    """Whether Pillow is installed, in a version with a scalable font."""
-    from clawperator.phone.render.fonts import font
-
-    try:
-        font(16)
-    except (ImportError, OSError, TypeError, AssertionError):
-        return False
-    return True

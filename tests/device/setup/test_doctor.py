@@ -89,7 +89,15 @@ def test_a_simulated_phone_is_well_and_needs_no_adb(route: Route) -> None:
     }
     assert report.nextActions == ["clawperator snapshot --device claw-1", "clawperator help"]
     document = msgspec.to_builtins(report)
-    assert list(document) == ["ok", "criticalOk", "deviceId", "operatorPackage", "checks", "nextActions"]
+    assert list(document) == [
+        "ok",
+        "criticalOk",
+        "backend",
+        "deviceId",
+        "operatorPackage",
+        "checks",
+        "nextActions",
+    ]
 
 
 def test_an_operator_without_its_service_fails_the_handshake_with_the_way_out(route: Route) -> None:
@@ -293,6 +301,50 @@ def test_an_absent_operator_does_not_hide_what_else_is_wrong(
     assert by_id(report, "readiness.apk.presence").code == "OPERATOR_NOT_INSTALLED"
     assert by_id(report, "readiness.settings.usb_debugging").status == "warn"
     assert "clawperator operator setup --apk <operator.apk> --device claw-1" in str(report.nextActions)
+
+
+@pytest.fixture
+def without_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clawperator.device.setup.version_check.list_packages", lambda _: [])
+    monkeypatch.setattr(doctor, "find_operator", lambda _, named: named or OPERATOR_PACKAGE)
+
+
+@pytest.mark.usefixtures("route", "without_operator")
+def test_without_an_operator_a_device_is_ready_by_plain_adb() -> None:
+    report = run_doctor("claw-1", None)
+    assert (report.ok, report.criticalOk, report.backend) == (True, True, "adb")
+    assert (presence := by_id(report, "readiness.apk.presence")).status == "warn"
+    assert presence.code == "OPERATOR_NOT_INSTALLED"
+    assert "no recording" in by_id(report, "readiness.adb").summary
+    assert isinstance(report.nextActions, list)
+    assert report.nextActions[0] == "clawperator open com.android.settings --device claw-1"
+    assert "Overall: ready by plain adb (no recording" in report_text(report)
+
+
+@pytest.mark.usefixtures("route", "without_operator")
+@pytest.mark.parametrize("named", [True, False])
+def test_an_operator_that_was_asked_for_must_be_there(named: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+    if not named:
+        monkeypatch.setenv("CLAWPERATOR_BACKEND", "operator")
+    report = run_doctor("claw-1", OPERATOR_PACKAGE if named else None)
+    assert not report.ok
+    assert by_id(report, "readiness.apk.presence").status == "fail"
+
+
+@pytest.mark.usefixtures("route", "without_operator")
+def test_without_an_operator_and_a_screen_a_device_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ClawError("SNAPSHOT_HIERARCHY_UNAVAILABLE", "never idle")
+
+    monkeypatch.setattr("clawperator.device.run.run_plan", fail)
+    report = run_doctor("claw-1", None)
+    assert (report.ok, by_id(report, "readiness.apk.presence").status) == (False, "fail")
+    assert by_id(report, "readiness.adb").code == "SNAPSHOT_HIERARCHY_UNAVAILABLE"
+
+
+def test_with_an_operator_the_backend_is_named(route: Route) -> None:
+    assert route
+    assert look().backend == "operator"
 
 
 def test_a_busy_device_is_not_a_failure(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Images of results for models that take them: screenshots, and images of MCP tools.
 
-A large image is scaled down. One that Pillow cannot read is sent as it is, up to the limit of the services; one that
-is larger is only named.
+A large image is scaled down. One that Pillow cannot read is sent as it is, up to the limit of the services, and a
+larger one is only named.
 """
 
 import os

@@ -110,7 +110,8 @@ def _doctor(_: NoParams, context: ToolContext) -> ToolResult:
     report = run_doctor(context.device, named_operator(context.operator_package), timeout_ms=limit)
     failed = next((check for check in report.checks if check.status == "fail"), None)
     if report.ok:
-        message = f"ready: {_count(len(report.checks), 'check')} run"
+        by_adb = " by plain adb" if report.backend == "adb" else ""
+        message = f"ready{by_adb}: {_count(len(report.checks), 'check')} run"
     else:
         message = f"not ready: {failed.summary}" if failed else "not ready"
     return ToolResult(handled=True, message=message, result=msgspec.to_builtins(report))

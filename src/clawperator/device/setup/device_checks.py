@@ -20,6 +20,9 @@ from clawperator.errors import ClawError
 
 HANDSHAKE_MS = 5_000
 _SMOKE_MS = 10_000
+_CAPTURE_MS = 30_000
+# What a device without an Operator cannot do.
+PLAIN_ADB_LACKS = ("no recording", "captures take seconds", "text as keys only")
 _LEASE_SECONDS = 5.0
 _SETTINGS = "com.android.settings"
 _VERSION_CODES = ("VERSION_INCOMPATIBLE", "APK_VERSION_INVALID", "APK_VERSION_UNREADABLE")
@@ -266,6 +269,27 @@ def _repair_steps(device: Device, package: str) -> list[Step]:
         Step("shell", f"clawperator grant-device-permissions {which}"),
         Step("shell", f"clawperator doctor --fix {which}"),
     ]
+
+
+def check_plain_adb(device: Device) -> Check:
+    """Check that the screen can be captured without an Operator."""
+    from clawperator.contract import validate
+    from clawperator.device.run import run_plan
+
+    id_ = "readiness.adb"
+    actions: list[dict[str, object]] = [{"id": "s1", "type": "snapshot_ui", "params": {}}]
+    plan = validate(_execution("adb", _CAPTURE_MS, actions))
+    try:
+        envelope = run_plan(plan, device, package=None, backend="adb", lease_seconds=_LEASE_SECONDS).envelope
+    except ClawError as e:
+        if e.code == "EXECUTION_CONFLICT_IN_FLIGHT":
+            return failed_check(id_, e, status="warn")
+        return failed_check(id_, e)
+    step = envelope.stepResults[-1]
+    if step.success:
+        return passed(id_, f"plain adb works; without an Operator: {', '.join(PLAIN_ADB_LACKS)}")
+    error = ClawError(step.data["error"], step.data.get("message", "the screen cannot be captured"))
+    return failed_check(id_, error)
 
 
 def check_smoke(device: Device, package: str) -> Check:

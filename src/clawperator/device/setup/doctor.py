@@ -3,8 +3,10 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from clawperator._settings import setting
 from clawperator.contract.wire import OPERATOR_PACKAGE
@@ -39,10 +41,11 @@ class Repair(Struct, frozen=True, omit_defaults=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """The results. ``repairs`` were applied before these checks ran."""
+    """The results. ``repairs`` were applied before these checks ran. ``backend`` is the one that works."""
 
     ok: bool
     criticalOk: bool
+    backend: Literal["operator", "adb"] | UnsetType = UNSET
     deviceId: str | UnsetType = UNSET
     operatorPackage: str
     checks: list[Check]
@@ -64,7 +67,8 @@ def run_doctor(
 ) -> Report:
     """Run the checks up to the first critical failure. With ``fix``, apply known fixes and run them again.
 
-    Without a ``package`` the checks are about the enabled Operator, or else about the released one.
+    Without a ``package`` the checks are about the enabled Operator, or else about the released one. A device
+    without an Operator is ready when plain adb works, unless the caller or a setting asks for an Operator.
     ``timeout_ms`` is the time limit for the Operator's response.
     """
     if serial is None and (chosen_by := setting("device")) is not None:
@@ -92,11 +96,12 @@ def run_doctor(
     return Report(
         ok=is_well,
         criticalOk=is_well,
+        backend=examination.backend if is_well else UNSET,
         operatorPackage=examination.package,
         checks=found,
         deviceId=chosen if chosen is not None else UNSET,
         repairs=repairs,
-        nextActions=_next_actions(found, chosen) or UNSET,
+        nextActions=_next_actions(found, chosen, by_adb=is_well and examination.backend == "adb") or UNSET,
     )
 
 
@@ -109,6 +114,7 @@ class _Examination:
         self.serial = serial
         self.device: Device | None = None
         self._named = named
+        self.backend: Literal["operator", "adb"] | UnsetType = UNSET
         self.package = named or OPERATOR_PACKAGE
         self._timeout_ms = timeout_ms
         self._full = full
@@ -159,7 +165,16 @@ class _Examination:
         yield capability
         if facts is not None:
             yield vendor_checks.check_vendor(device, facts)
-        yield (presence := device_checks.check_presence(device, self.package))
+        presence = device_checks.check_presence(device, self.package)
+        if presence.code == "OPERATOR_NOT_INSTALLED" and not self._asks_for_operator():
+            plain = device_checks.check_plain_adb(device)
+            if plain.status != "fail":
+                self.backend = "adb"
+                presence = replace(presence, status="warn")
+            yield presence
+            yield plain
+        else:
+            yield presence
         compatible = False
         if presence.status == "pass":
             yield (versions := device_checks.check_compatibility(device, self.package))
@@ -174,8 +189,14 @@ class _Examination:
             yield vendor_checks.check_log(device, vendor)
         if compatible:
             yield (handshake := self._handshake(device, vendor))
+            if handshake.status == "pass":
+                self.backend = "operator"
             if self._full and handshake.status == "pass":
                 yield device_checks.check_smoke(device, self.package)
+
+    def _asks_for_operator(self) -> bool:
+        chosen = setting("backend")
+        return self._named is not None or (chosen is not None and chosen.value == "operator")
 
     def _handshake(self, device: Device, vendor: Vendor | None) -> Check:
         check = device_checks.check_handshake(device, self.package, self._timeout_ms, vendor)
@@ -247,9 +268,10 @@ _FIXES: Mapping[str, tuple[str, Callable[[Check, Device | None, str], None]]] = 
 # Next actions, and the report as text
 
 
-def _next_actions(found: list[Check], serial: str | None) -> list[str]:
-    """Each step once, in the order of the checks; when everything passed, what to try first."""
-    steps: list[str] = []
+def _next_actions(found: list[Check], serial: str | None, *, by_adb: bool) -> list[str]:
+    """Each step once, in the order of the checks; when everything passed or plain adb works, what to try first."""
+    chosen = "" if serial is None else f" {device_flag(serial)}"
+    steps = [f"clawperator open com.android.settings{chosen}"] if by_adb else []
     for check in found:
         if check.status == "pass":
             continue
@@ -257,7 +279,6 @@ def _next_actions(found: list[Check], serial: str | None) -> list[str]:
         if check.deviceGuidance:
             steps.append(f"On the device: {check.deviceGuidance.screen}")
     if not steps:
-        chosen = "" if serial is None else f" {device_flag(serial)}"
         steps = [f"clawperator snapshot{chosen}", "clawperator help"]
     return list(dict.fromkeys(steps))
 
@@ -275,7 +296,8 @@ def report_text(report: Report) -> str:
     if isinstance(report.repairs, list):
         lines += ["", "Repairs", *(_repair_line(repair) for repair in report.repairs or ())]
         lines += [] if report.repairs else ["  No automatic fix is available."]
-    lines += ["", f"Overall: {'ready' if report.criticalOk else 'not ready'}"]
+    by_adb = f" by plain adb ({', '.join(device_checks.PLAIN_ADB_LACKS)})" if report.backend == "adb" else ""
+    lines += ["", f"Overall: {'ready' + by_adb if report.criticalOk else 'not ready'}"]
     if isinstance(report.nextActions, list):
         lines += ["", "Next actions", *(f"  {i}. {step}" for i, step in enumerate(report.nextActions, 1))]
     return "\n".join(lines)

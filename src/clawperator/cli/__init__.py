@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 # How long to wait before a dropped interrupt is raised again: the callback that dropped it must have returned.
 _REPEAT_SECONDS = 0.01
+_UNSUPPORTED = "Clawperator runs on Linux and macOS; on Windows, install it in WSL and run it there."
 
 
 def main() -> int:
@@ -37,6 +38,11 @@ def claw() -> int:
 def _run(module: str) -> int:
     """Call the module's ``run`` with argv and end the process with the exit code it returns."""
     _leave_out_working_folder()
+    try:
+        import fcntl  # noqa: F401 - locks of devices and sessions need it
+    except ImportError:
+        sys.stderr.write(f"{_UNSUPPORTED}\n")
+        return 1
     import signal
 
     # While modules load there is nothing to clean up, and some imports do not survive an interrupt: Ctrl-C ends

@@ -4,6 +4,7 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from clawperator.device.adb.binary import find_adb
     from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, run_shell
     from clawperator.device.adb.quoting import command_line
     from clawperator.device.app_labels import is_app_label, resolve_app_label
@@ -53,6 +54,7 @@ else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
+            "adb.binary": "find_adb",
             "adb.client": "Device Endpoint ShellAnswer run_shell",
             "adb.quoting": "command_line",
             "app_labels": "is_app_label resolve_app_label",
@@ -145,6 +147,7 @@ __all__ = [
     "default_timeout_ms",
     "device_flag",
     "enabled_operator",
+    "find_adb",
     "find_operator",
     "grant_permissions",
     "hold_device",

@@ -45,6 +45,23 @@ def _command(name: str, text: str) -> list[str]:
     return [entry["command"], *entry["args"]]
 
 
+@pytest.mark.parametrize("name", list(CLIENTS))
+def test_the_configuration_names_the_adb_that_is_found(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Desktop clients do not have the PATH of a shell, where a package manager puts adb."""
+    adb = tmp_path / "my tools" / "adb"
+    adb.parent.mkdir()
+    adb.write_text("#!/bin/sh\n")
+    adb.chmod(0o755)
+    monkeypatch.delenv("ADB_PATH")
+    monkeypatch.setenv("PATH", str(adb.parent))
+    text = clawperator("mcp", "config", name).out.decode()
+    document = tomllib.loads(text) if CLIENTS[name].form == "toml" else json.loads(text)
+    entry = next(iter(document.values()))["clawperator"]
+    assert entry.get("env", entry.get("environment")) == {"ADB_PATH": str(adb)}
+
+
 def test_the_clients_are_listed() -> None:
     listed = clawperator("mcp", "config").json["clients"]
     assert [client["name"] for client in listed] == list(CLIENTS)

@@ -48,13 +48,18 @@ def client_configuration(client: McpClientFormat, arguments: Sequence[str]) -> s
     if client.needs_folder and "--folder" not in arguments:
         words += ["--folder", os.getcwd()]
     program, *rest = words
-    entry: dict[str, Any] = {"command": program, "args": rest}
+    variables = _variables()
+    env = {"env": variables} if variables else {}
+    entry: dict[str, Any] = {"command": program, "args": rest, **env}
     if client.form == "toml":
-        return f"[mcp_servers.{NAME}]\ncommand = {_toml(program)}\nargs = [{', '.join(map(_toml, rest))}]"
+        lines = [f"[mcp_servers.{NAME}]", f"command = {_toml(program)}", f"args = [{', '.join(map(_toml, rest))}]"]
+        lines += [f"env = {{ {name} = {_toml(value)} }}" for name, value in variables.items()]
+        return "\n".join(lines)
     if client.form == "servers":
         entry = {"type": "stdio", **entry}
     if client.form == "opencode":
-        return _json({"mcp": {NAME: {"type": "local", "command": words}}})
+        named = {"environment": variables} if variables else {}
+        return _json({"mcp": {NAME: {"type": "local", "command": words, **named}}})
     return _json({client.form: {NAME: entry}})
 
 
@@ -62,6 +67,14 @@ def _program() -> list[str]:
     """How to start this installation from any folder: clients have no PATH of a shell."""
     script = os.path.join(os.path.dirname(sys.executable), NAME)
     return [script] if os.path.isfile(script) else [sys.executable, "-m", NAME]
+
+
+def _variables() -> dict[str, str]:
+    """The adb that is found here: for the same reason a client may not find it."""
+    from clawperator.device import find_adb
+
+    adb = find_adb()
+    return {} if adb is None else {"ADB_PATH": os.path.abspath(adb)}
 
 
 def _json(document: dict[str, Any]) -> str:

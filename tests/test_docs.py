@@ -18,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fcntl import LOCK_EX, flock
@@ -171,8 +172,11 @@ def prepare(folder: Path, *command: str) -> None:
 
 def run_example(example: Example, folder: Path, run_demo: RunDemo) -> None:
     command = example.command
-    if command == "pip install .":
-        return  # the environment that runs these tests has it installed
+    if installed := re.fullmatch(r"pip install (?:\.|'\.\[([a-z,]+)\]')", command):
+        # The environment that runs these tests has it installed.
+        project = tomllib.loads(_read(ROOT / "pyproject.toml"))["project"]
+        assert set((installed[1] or "dev").split(",")) <= set(project["optional-dependencies"])
+        return
     if command.startswith("make "):
         assert re.search(rf"^{command.removeprefix('make ')}:", _read(ROOT / "Makefile"), re.MULTILINE)
         if command != "make demo":
@@ -277,6 +281,14 @@ def test_examples_do_what_the_page_shows(page: Path, place: Path, run_demo: RunD
             run_python(block, place)
         elif block.language == "yaml":
             run_workflow(block, place)
+
+
+@every_page
+def test_every_install_line_names_the_folder_that_it_is_run_in(page: Path) -> None:
+    """The package is not published, so that the line works in a checkout only."""
+    text = _read(page)
+    for line in re.finditer(r"pip install '?\.", text):
+        assert "checkout" in text[max(0, line.start() - 250) : line.end() + 100], line[0]
 
 
 @every_page

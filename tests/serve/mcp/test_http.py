@@ -1,8 +1,11 @@
 """The MCP server at /mcp of the HTTP server."""
 
 import re
+import socket
+import threading
+import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from clawperator.agent import COMPACT_TOOLS, AgentOptions
 from clawperator.serve import mcp_mount, open_access
+from clawperator.serve.http.requests import MAX_BODY_BYTES
 from tests.device.phone_servers import running_phone_server
 from tests.serve.mcp.mcp_clients import (
     call,
@@ -24,7 +28,7 @@ from tests.serve.mcp.mcp_clients import (
     text_of,
 )
 from tests.support.hanging import HANG_SECONDS
-from tests.support.http_client import RunningServer, running_server, serve_process
+from tests.support.http_client import Client, Reply, RunningServer, running_server, serve_process
 
 SETTINGS = "com.android.settings"
 BOTH = pytest.mark.parametrize("legacy", [False, True], ids=["modern", "handshake"])
@@ -149,9 +153,94 @@ def test_the_checks_of_the_http_server_come_first(
     assert (reply.status, reply.code) == answer
 
 
-def test_a_large_body_is_refused(serving: RunningServer) -> None:
-    reply = serving.client.send("POST", "/mcp", "x" * 1_100_000, headers={"Accept": "application/json"})
-    assert reply.status == 413
+@pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 40_000_000])
+def test_a_large_body_is_refused(serving: RunningServer, size: int) -> None:
+    reply = serving.client.send("POST", "/mcp", data=b'"' + b"x" * (size - 2) + b'"')
+    assert (reply.status, reply.code) == (413, "PAYLOAD_TOO_LARGE")
+
+
+def test_a_body_that_does_not_arrive_is_refused(serving: RunningServer) -> None:
+    serving.server.app._body_seconds = 0.2
+    client = serving.client
+    head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {client.token}\r\n"
+    with socket.create_connection(("127.0.0.1", client.port), HANG_SECONDS) as slow:
+        slow.sendall(f'{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"json'.encode())
+        assert b" 408 " in slow.recv(65_536)
+
+
+def test_an_idle_session_ends_and_its_client_must_initialize_again(tmp_path: Path) -> None:
+    with limited(tmp_path, idle_seconds=0.01) as client:
+        session = initialize(client)
+        while (reply := ping(client, session)).status == 200:
+            time.sleep(0.1)
+        assert reply.status == 404
+        assert "initialize" in reply.document["error"]["message"]
+        assert initialize(client) != session
+
+
+def test_the_least_recently_used_session_ends_when_there_are_too_many(tmp_path: Path) -> None:
+    with limited(tmp_path, most_sessions=3) as client:
+        first, second, third = (initialize(client) for _ in range(3))
+        assert ping(client, first).status == 200
+        fourth = initialize(client)
+        assert [ping(client, session).status for session in (first, second, third, fourth)] == [200, 404, 200, 200]
+        initialize(client)
+        assert ping(client, first).status == 404
+
+
+def test_a_session_that_a_client_deletes_makes_room(tmp_path: Path) -> None:
+    with limited(tmp_path, most_sessions=2) as client:
+        first, second = initialize(client), initialize(client)
+        assert client.send("DELETE", "/mcp", headers={"Mcp-Session-Id": second}).status == 200
+        third = initialize(client)
+        assert [ping(client, session).status for session in (first, second, third)] == [200, 404, 200]
+
+
+def test_a_session_whose_call_runs_is_not_ended(tmp_path: Path) -> None:
+    with running_phone_server() as phone, limited(tmp_path, most_sessions=1) as client:
+        busy = initialize(client)
+        sleep = {"name": "wait", "arguments": {"do": "sleep", "durationMs": 2000}}
+        replies: list[Reply] = []
+        calling = threading.Thread(
+            target=lambda: replies.append(
+                in_session(client, busy, {**PING, "method": "tools/call", "params": sleep})
+            )
+        )
+        calling.start()
+        while not any("[Clawperator-Command] start" in record.message for record in phone.phone.log.read()):
+            time.sleep(0.01)
+        initialize(client)
+        calling.join(HANG_SECONDS)
+        assert b'"isError":false' in replies[0].body
+
+
+@contextmanager
+def limited(folder: Path, **limits: Any) -> Iterator[Client]:
+    """A client of a server with these limits of sessions."""
+    access = open_access(AgentOptions(folder=str(folder), include_mcp=False))
+    with running_server(folder, mounts=(mcp_mount(access, **limits),)) as running:
+        yield running.client
+
+
+def initialize(client: Client) -> str:
+    """Open a session; its id."""
+    params = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    reply = in_session(client, "", {**PING, "method": "initialize", "params": params})
+    assert reply.status == 200, reply.body
+    return reply.headers["mcp-session-id"]
+
+
+def ping(client: Client, session: str) -> Reply:
+    return in_session(client, session, PING)
+
+
+def in_session(client: Client, session: str, body: dict[str, Any]) -> Reply:
+    headers = {"Accept": "application/json, text/event-stream", "Mcp-Session-Id": session}
+    return client.send("POST", "/mcp", body, headers)
 
 
 def test_the_command_serves_mcp(tmp_path: Path) -> None:

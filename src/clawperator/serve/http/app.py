@@ -23,7 +23,14 @@ from clawperator.serve.http.calls import Services, perform
 from clawperator.serve.http.documents import FileNameRequest, Health, Nothing, SessionRequest
 from clawperator.serve.http.errors import DeviceFailure, error_response, internal_error, success_response
 from clawperator.serve.http.openapi import describe_routes
-from clawperator.serve.http.requests import BODY_SECONDS, headers_of, read_request, while_connected
+from clawperator.serve.http.requests import (
+    BODY_SECONDS,
+    headers_of,
+    read_body,
+    read_request,
+    replayed,
+    while_connected,
+)
 from clawperator.serve.http.route import HttpRoute
 from clawperator.serve.http.routes import ROUTES
 from clawperator.serve.http.sse import EventHub, EventLimits
@@ -47,7 +54,7 @@ Lifespan = Callable[[], AbstractAsyncContextManager[None]]
 class MountedApp(Struct, frozen=True):
     """Another ASGI application, behind the same checks: it gets every request of the path and of those below.
 
-    Its requests are not changed: it sees the whole path. ``lifespan`` is open while the server runs.
+    It sees the whole path, and a body within the limits of a route. ``lifespan`` is open while the server runs.
     """
 
     path: str
@@ -93,12 +100,14 @@ class HttpApp:
         paths = sorted(by_path, key=lambda path: "{" in path)
         return [Route(path, _PathApp(self, by_path[path])) for path in paths]
 
-    def _app_of(self, scope: Scope) -> ASGIApp:
+    async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
         for mounted in self._mounts:
             if scope["path"] == mounted.path or scope["path"].startswith(f"{mounted.path}/"):
                 scope[_ROUTE_PATH] = mounted.path
-                return mounted.app
-        return self._router
+                body = await read_body(headers_of(scope), receive, self._body_seconds)
+                await mounted.app(scope, replayed(body, receive), send)
+                return
+        await self._router(scope, receive, send)
 
     @asynccontextmanager
     async def _running(self) -> AsyncIterator[None]:
@@ -117,7 +126,7 @@ class HttpApp:
         exchange = _Exchange(scope, send)
         try:
             self._check(scope)
-            await self._app_of(scope)(scope, receive, exchange.send)
+            await self._dispatch(scope, receive, exchange.send)
         except ClawError as e:
             await exchange.fail(error_response(e), receive)
         except asyncio.CancelledError:  # the server stops, and the call did not end in time

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Struct
-from starlette.types import Receive, Scope
+from starlette.types import Message, Receive, Scope
 
 from clawperator._typed import convert, decode
 from clawperator.contract import struct_issues
@@ -21,8 +21,6 @@ MAX_BODY_BYTES = 102_400
 BODY_SECONDS = 15.0
 _MAX_FIELDS = 32
 _MAX_DIGITS = 15
-# How much of a body that is too large is read, so that its sender gets the response.
-_DRAINED_BYTES = 16_000_000
 # The codes of fields that have one of their own.
 _FIELD_CODES: Mapping[str, str] = {
     "deviceId": "INVALID_DEVICE_ID",
@@ -93,7 +91,10 @@ def _query(scope: Scope) -> dict[str, Any]:
 
 
 async def read_body(headers: Mapping[bytes, bytes], receive: Receive, seconds: float) -> bytes:
-    """The body. ``PAYLOAD_TOO_LARGE``, or ``REQUEST_TIMEOUT`` when it does not arrive in time."""
+    """The body. ``PAYLOAD_TOO_LARGE``, or ``REQUEST_TIMEOUT`` when it does not arrive in time.
+
+    A body that is too large is read to its end within the time, and dropped, so that its sender gets the response.
+    """
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     parts: list[bytes] = []
     size = 0
@@ -106,12 +107,13 @@ async def read_body(headers: Mapping[bytes, bytes], receive: Receive, seconds: f
                 size += len(message.get("body", b""))
                 if size <= MAX_BODY_BYTES:
                     parts.append(message.get("body", b""))
-                if not message.get("more_body") or size > _DRAINED_BYTES:
+                if not message.get("more_body"):
                     break
     except TimeoutError:
-        raise ClawError(
-            "REQUEST_TIMEOUT", f"the body did not arrive within {seconds:g} s", operation="serve"
-        ) from None
+        if size <= MAX_BODY_BYTES:
+            raise ClawError(
+                "REQUEST_TIMEOUT", f"the body did not arrive within {seconds:g} s", operation="serve"
+            ) from None
     if size > MAX_BODY_BYTES:
         raise ClawError(
             "PAYLOAD_TOO_LARGE",
@@ -123,6 +125,16 @@ async def read_body(headers: Mapping[bytes, bytes], receive: Receive, seconds: f
         shown = kind.decode("latin-1")[:80]
         raise ClawError("UNSUPPORTED_MEDIA_TYPE", f"the body is {shown!r}, not JSON", operation="serve")
     return b"".join(parts)
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """A ``receive`` for an application that reads the body again."""
+    unread: list[Message] = [{"type": "http.request", "body": body}]
+
+    async def next_message() -> Message:
+        return unread.pop() if unread else await receive()
+
+    return next_message
 
 
 async def while_connected(receive: Receive, waiting: Coroutine[Any, Any, T]) -> T:

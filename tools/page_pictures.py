@@ -46,7 +46,7 @@ def main() -> int:
         ):
             browser = browsers.chromium.launch(executable_path=_BROWSER, args=[*_ARGUMENTS])
             page = browser.new_page(viewport=_SIZE, color_scheme="light")
-            page.goto(server.page_url)
+            page.goto(server.new_page_url())
             _use(page)
             _save(page, "page.png")
             _save(_report(page), "report.png")

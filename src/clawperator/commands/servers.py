@@ -28,7 +28,7 @@ SERVE = Command(
     examples=("clawperator serve", OPEN_PAGE, "clawperator serve --port 0 --permission-mode read-only"),
     notes=(
         "Needs the extra 'serve'. Prints the address and the token file to stderr. With --open a terminal also\n"
-        "gets the address that signs a browser in: keep it to yourself.\n"
+        "gets the address that signs a browser in, once and within a minute.\n"
         "Clients read and write files only inside --folder. Ctrl-C stops it."
     ),
     handler="clawperator.cli.handlers.serve:serve",

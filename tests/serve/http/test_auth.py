@@ -1,12 +1,13 @@
 """Who may send requests: token, browser session, Host, Origin."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from clawperator.errors import ClawError
-from clawperator.serve.http.auth import Address, BrowserSessions, default_token_file, load_token
+from clawperator.serve.http.auth import Address, Guard, IssuedSecrets, default_token_file, load_token
 from tests.support.http_client import Client, RunningServer
 
 
@@ -59,6 +60,14 @@ def test_a_request_without_the_token_is_refused(client: Client, header: str) -> 
     assert (reply.status, reply.code) == (401, "UNAUTHORIZED")
     assert reply.headers["www-authenticate"] == "Bearer"
     assert client.token.encode() not in reply.body
+
+
+def test_only_clients_of_this_computer_get_the_path_of_the_token_file() -> None:
+    for host, is_shown in (("127.0.0.1", True), ("0.0.0.0", False)):
+        guard = Guard("x" * 43, Address(host, 3000), "/home/user/token")
+        with pytest.raises(ClawError) as caught:
+            guard.check_client({})
+        assert ("/home/user/token" in (caught.value.hint or "")) == is_shown
 
 
 def test_unknown_paths_are_refused_before_they_are_looked_up(client: Client) -> None:
@@ -141,14 +150,37 @@ def test_another_site_cannot_use_the_cookie(client: Client) -> None:
     assert (reply.status, reply.code) == (403, "ORIGIN_NOT_ALLOWED")
 
 
-def test_sessions_are_limited_in_number_and_age() -> None:
-    sessions = BrowserSessions(most=2)
-    first, second, third = (sessions.open() for _ in range(3))
-    assert not sessions.is_open(first)
-    assert sessions.is_open(second)
-    assert sessions.is_open(third)
-    old = BrowserSessions(seconds=0)
-    assert not old.is_open(old.open())
+def test_issued_secrets_are_limited_in_number_and_age() -> None:
+    sessions = IssuedSecrets(60, most=2)
+    first, second, third = (sessions.issue() for _ in range(3))
+    assert not sessions.is_valid(first)
+    assert sessions.is_valid(second)
+    assert sessions.is_valid(third)
+    old = IssuedSecrets(0)
+    assert not old.is_valid(old.issue())
+    assert not old.end(old.issue())
+
+
+def test_a_code_opens_one_session(serving: RunningServer) -> None:
+    code = serving.server.new_page_url().partition("#")[2]
+    first, second = (serving.client.send("POST", "/session", {"token": code}, {"Authorization": ""}) for _ in "12")
+    assert (first.status, second.status) == (200, 401)
+    assert "set-cookie" not in second.headers
+
+
+def test_a_code_is_not_a_token(serving: RunningServer) -> None:
+    code = serving.server.new_page_url().partition("#")[2]
+    assert serving.client.send("GET", "/schemas", headers={"Authorization": f"Bearer {code}"}).status == 401
+
+
+@pytest.mark.parametrize(("seconds", "is_valid"), [(59, True), (61, False)])
+def test_a_code_is_valid_for_a_minute(monkeypatch: pytest.MonkeyPatch, seconds: int, *, is_valid: bool) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    guard = Guard("x" * 43, Address("127.0.0.1", 3000))
+    code = guard.codes.issue()
+    now += seconds
+    assert guard.may_open_session(code) == is_valid
 
 
 def test_the_page_runs_only_its_own_script(client: Client) -> None:

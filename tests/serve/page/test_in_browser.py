@@ -64,11 +64,33 @@ def test_the_page_loads_signs_in_and_asks_only_its_own_server(live: OpenLivePage
     assert [url for url in shown_page.opened.requests if not url.startswith((own, "data:"))] == []
 
 
-def test_without_a_session_the_page_says_how_to_sign_in(open_page: OpenPage, client: Client) -> None:
-    for token in ("", "#not-the-token-of-this-server"):
-        page = open_page(f"http://127.0.0.1:{client.port}/{token}").page
-        page.get_by_role("heading", name="Not signed in").wait_for()
-        assert page.is_hidden("#workspace")
+@pytest.mark.parametrize("fragment", ["", "#used-or-old-code"])
+def test_without_a_session_the_page_asks_for_the_token_and_shows_its_file(
+    open_page: OpenPage, client: Client, tmp_path: Path, fragment: str
+) -> None:
+    opened = open_page(f"http://127.0.0.1:{client.port}/{fragment}", viewport=NARROW)
+    page = opened.page
+    page.get_by_role("heading", name="Not signed in").wait_for()
+    assert page.is_hidden("#workspace")
+    assert str(tmp_path / "home" / "serve" / "token") in page.inner_text("#start-hint")
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") == 0
+    assert opened.axe_violations() == []
+    token = page.get_by_label("Token")
+    token.fill("not-the-token-of-this-server")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("#start-text")).to_contain_text("not the token")
+    token.fill(client.token)
+    token.press("Enter")
+    expect(page.locator("#workspace")).to_be_visible()
+    assert client.token not in page.content()
+
+
+@pytest.mark.usefixtures("phone")
+def test_a_browser_that_the_server_opens_is_signed_in(open_page: OpenPage, folder: Path) -> None:
+    with running_server(folder) as running:
+        page = open_page(running.server.new_page_url()).page
+        expect(page.locator("#workspace")).to_be_visible()
+        assert page.url == running.server.address.url
 
 
 def test_settings_are_tapped_through_and_searched(live: OpenLivePage, phone: PhoneServer) -> None:

@@ -42,20 +42,20 @@ def serve(call: Call) -> StreamedResult:
         call.console.note(f"listening on {server.address.url}; token file: {server.token_file}")
         if arguments.has("--open"):
             # A browser in a terminal ends only when its user leaves it.
-            threading.Thread(target=_open_page, args=(call.console, server.page_url), daemon=True).start()
+            threading.Thread(target=_open_page, args=(call.console, server.new_page_url()), daemon=True).start()
 
     server.run(on_started)
     return StreamedResult()
 
 
 def _open_page(console: "Console", address: str) -> None:
-    """Open the page in a browser. Its address has the token, so only a terminal gets it."""
+    """Open the page in a browser. Its address has a code that signs in once, so only a terminal gets it."""
     import webbrowser
 
     if console.is_terminal:
         console.note(f"opening {address}")
     if not webbrowser.open(address):
-        console.warn("no browser was found: open the address of the server, with '#' and the token after it")
+        console.warn("no browser was found: open the address of the server and enter the token")
 
 
 def _mcp(access: "ServerAccess", call: Call) -> "tuple[MountedApp, ...]":

@@ -192,17 +192,17 @@ class HttpApp:
         return None
 
     def _open_session(self, request: SessionRequest) -> Response:
-        if not self.guard.is_token(request.token.encode("utf-8", "replace")):
-            raise ClawError("UNAUTHORIZED", "this is not the token of the server", operation="serve")
+        if not self.guard.may_open_session(request.token):
+            raise self.guard.unauthorized("this is not the token of the server, nor a code that can still be used")
         sessions = self.guard.sessions
         response = success_response(Nothing())
-        response.headers["Set-Cookie"] = self.guard.set_cookie(sessions.open(), sessions.seconds)
+        response.headers["Set-Cookie"] = self.guard.set_cookie(sessions.issue(), sessions.seconds)
         return response
 
     def _close_session(self, scope: Scope) -> Response:
         cookie = self.guard.cookie_of(headers_of(scope))
         if cookie is not None:
-            self.guard.sessions.close(cookie)
+            self.guard.sessions.end(cookie)
         response = success_response(Nothing())
         response.headers["Set-Cookie"] = self.guard.set_cookie("", 0)
         return response

@@ -1,7 +1,8 @@
 """Who may send requests: the token file, the sessions of browsers, and the checks of Host and Origin.
 
-The token is in a file that only its owner can read. It is accepted in the Authorization header, and once in the
-body of ``POST /session``, which answers with a cookie; never in a URL that a server or a log sees.
+The token is in a file that only its owner can read. It is accepted in the Authorization header, and in the body of
+``POST /session``, which answers with a cookie. A browser that the server opens gets a code in its address instead,
+which other users of the computer may see: it opens one session, within a minute.
 """
 
 import hashlib
@@ -22,8 +23,9 @@ from clawperator.errors import ClawError
 
 _TOKEN_BYTES = 32
 _MIN_TOKEN, _MAX_TOKEN = 16, 512
-_MAX_SESSIONS = 32
+_MAX_ISSUED = 32
 _SESSION_SECONDS = 12 * 3_600
+_CODE_SECONDS = 60
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104 - recognised, not bound
 # What a browser reports about a request that the server's own page, or the user, has caused.
@@ -85,28 +87,29 @@ def _invalid(path: str, reason: str, hint: str | None = None) -> ClawError:
     )
 
 
-class BrowserSessions:
-    """The sessions of browsers, by a hash of their cookie: limited in number and in age."""
+class IssuedSecrets:
+    """Secrets that the server issued, by their hash: limited in number and in age."""
 
-    def __init__(self, most: int = _MAX_SESSIONS, seconds: float = _SESSION_SECONDS) -> None:
+    def __init__(self, seconds: float, most: int = _MAX_ISSUED) -> None:
         self.seconds = seconds
         self._most = most
         self._ends: dict[bytes, float] = {}  # in the order of their start
 
-    def open(self) -> str:
-        """A new session; the oldest one ends when there are too many. Returns the value of the cookie."""
+    def issue(self) -> str:
+        """Return a new secret. The oldest one ends when there are too many."""
         self._forget_old()
         while len(self._ends) >= self._most:
             del self._ends[next(iter(self._ends))]
-        cookie = secrets.token_urlsafe(_TOKEN_BYTES)
-        self._ends[_digest(cookie)] = time.monotonic() + self.seconds
-        return cookie
+        secret = secrets.token_urlsafe(_TOKEN_BYTES)
+        self._ends[_digest(secret)] = time.monotonic() + self.seconds
+        return secret
 
-    def is_open(self, cookie: str) -> bool:
-        return self._ends.get(_digest(cookie), 0.0) > time.monotonic()
+    def is_valid(self, secret: str) -> bool:
+        return self._ends.get(_digest(secret), 0.0) > time.monotonic()
 
-    def close(self, cookie: str) -> None:
-        self._ends.pop(_digest(cookie), None)
+    def end(self, secret: str) -> bool:
+        """End a secret. Whether it was valid."""
+        return self._ends.pop(_digest(secret), 0.0) > time.monotonic()
 
     def _forget_old(self) -> None:
         now = time.monotonic()
@@ -114,7 +117,7 @@ class BrowserSessions:
 
 
 def _digest(text: str) -> bytes:
-    # A lookup by hash reveals nothing about the cookie by its time.
+    # A lookup by hash reveals nothing about the secret by its time.
     return hashlib.sha256(text.encode("utf-8", "replace")).digest()
 
 
@@ -175,12 +178,15 @@ def _split_authority(authority: str) -> tuple[str, int]:
 class Guard:
     """Checks the headers of every request. The first three checks that fail raise an error."""
 
-    def __init__(self, token: str, address: Address, sessions: BrowserSessions | None = None) -> None:
+    def __init__(self, token: str, address: Address, token_file: str | None = None) -> None:
         self.address = address
-        self.sessions = sessions or BrowserSessions()
+        self.sessions = IssuedSecrets(_SESSION_SECONDS)
+        self.codes = IssuedSecrets(_CODE_SECONDS)
         # Cookies are shared by all ports of a host, so the name has the port.
         self.cookie = f"clawperator_{address.port}"
         self._token = token.encode()
+        # Other computers do not learn a path of this one.
+        self._hint = f"The token is in {token_file}." if token_file and address.is_loopback else None
 
     def check_source(self, headers: Mapping[bytes, bytes]) -> None:
         """``HOST_NOT_ALLOWED`` or ``ORIGIN_NOT_ALLOWED`` unless the request is meant for this server."""
@@ -199,22 +205,24 @@ class Guard:
             scheme, _, token = given.partition(b" ")
             if scheme.lower() == b"bearer" and self.is_token(token.strip()):
                 return
-            raise ClawError("UNAUTHORIZED", "the Authorization header does not hold the token", operation="serve")
+            raise self.unauthorized("the Authorization header does not hold the token")
         cookie = self.cookie_of(headers)
         if cookie is None:
-            raise ClawError("UNAUTHORIZED", "the request has no token", operation="serve")
-        if not self.sessions.is_open(cookie):
-            raise ClawError(
-                "UNAUTHORIZED",
-                "the session of the browser has ended",
-                hint="Open the server's page again with '#' and the token after its address.",
-                operation="serve",
-            )
+            raise self.unauthorized("the request has no token in its Authorization header")
+        if not self.sessions.is_valid(cookie):
+            raise self.unauthorized("the session of the browser has ended")
         if headers.get(b"sec-fetch-site", b"none") not in _OWN_FETCHES:
             raise ClawError("ORIGIN_NOT_ALLOWED", "another site caused the request", operation="serve")
 
+    def unauthorized(self, message: str) -> ClawError:
+        return ClawError("UNAUTHORIZED", message, hint=self._hint, operation="serve")
+
     def is_token(self, given: bytes) -> bool:
         return hmac.compare_digest(given, self._token)
+
+    def may_open_session(self, given: str) -> bool:
+        """Whether this is the token, or a code that was not used before."""
+        return self.is_token(given.encode("utf-8", "replace")) or self.codes.end(given)
 
     def cookie_of(self, headers: Mapping[bytes, bytes]) -> str | None:
         """The value of the session cookie."""

@@ -51,7 +51,7 @@ ROUTES: tuple[HttpRoute, ...] = (
     HttpRoute(
         method="POST",
         path="/session",
-        summary="Exchange the token for the cookie of a browser session.",
+        summary="Exchange the token, or a code of --open, for the cookie of a browser session.",
         request=d.SessionRequest,
         errors=("UNAUTHORIZED",),
         special="open session",

@@ -4,12 +4,12 @@ import asyncio
 import contextlib
 import errno
 import logging
+import os
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from urllib.parse import quote
 
 import uvicorn
 from msgspec import Struct
@@ -61,17 +61,18 @@ class HttpServer:
                 operation="serve",
                 target=options.host,
             )
-        self._token = token = load_token(self.token_file)
+        token = load_token(self.token_file)
         self._socket = _bind(options.host, options.port)
         names = () if is_loopback(options.host) else (socket.gethostname().lower(),)
         self.address = Address(options.host, self._socket.getsockname()[1], names)
-        self.app = HttpApp(access, Guard(token, self.address), mounts=mounts, limits=limits)
+        self.app = HttpApp(
+            access, Guard(token, self.address, os.path.abspath(self.token_file)), mounts=mounts, limits=limits
+        )
         self._server = _GracefulServer(self.app, options.grace_seconds)
 
-    @property
-    def page_url(self) -> str:
-        """The address that signs a browser in. Its fragment is the token, which a browser does not send."""
-        return f"{self.address.url}#{quote(self._token, safe='')}"
+    def new_page_url(self) -> str:
+        """Return an address that signs one browser in, once and within a minute, by the code in its fragment."""
+        return f"{self.address.url}#{self.app.guard.codes.issue()}"
 
     def run(self, on_started: Callable[[], None] = lambda: None) -> None:
         """Serve until the server is stopped. ``on_started`` is called when connections are accepted."""

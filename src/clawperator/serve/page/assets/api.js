@@ -38,11 +38,13 @@ export const get = (path, fields = {}, options = {}) => {
 
 export const post = (path, body = {}) => send("POST", path, { body });
 
-/** Exchange the token of the address for a session. The token leaves the address at once. */
-export async function signIn() {
-  const token = decodeURIComponent(location.hash.slice(1));
-  if (token) {
+export const signIn = (token) => post("/session", { token });
+
+/** Exchange the code of the address for a session. The code leaves the address at once. */
+export async function signInByAddress() {
+  const code = decodeURIComponent(location.hash.slice(1));
+  if (code) {
     history.replaceState(null, "", location.pathname);
-    await post("/session", { token });
+    await signIn(code);
   }
 }

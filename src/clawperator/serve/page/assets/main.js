@@ -1,6 +1,6 @@
 /* The page: sign in, list the devices, show one of them. */
 
-import { get, post, signIn } from "./api.js";
+import { get, post, signIn, signInByAddress } from "./api.js";
 import { byId, make, makeTabs, showError } from "./dom.js";
 import { model } from "./model.js";
 import "./phone_view.js";
@@ -11,7 +11,6 @@ import "./faults_view.js";
 
 const POLL_MS = 2000;
 const SIGNED_OUT_POLL_MS = 5000;
-const SIGN_IN_HINT = "Run 'clawperator serve --open', or add # and the token of the server to this address. The token is in its token file.";
 const start = byId("start");
 const workspace = byId("workspace");
 const connection = byId("connection");
@@ -21,11 +20,12 @@ let hasStarted = false;
 let isSignedOut = false;
 let timer = 0;
 
-function showStart(title, text, { hint = "", canStart = false } = {}) {
+function showStart(title, text, { hint = "", canStart = false, canSignIn = false } = {}) {
   byId("start-title").textContent = title;
   byId("start-text").textContent = text;
   byId("start-hint").textContent = hint;
   byId("start-phone").hidden = !canStart;
+  byId("sign-in").hidden = !canSignIn;
   start.hidden = false;
   workspace.hidden = true;
 }
@@ -104,14 +104,14 @@ tabs.dataset.panels = "css";
 makeTabs(tabs, (tab) => choose(tab.dataset.serial));
 
 /** Without a session the page waits for one: another window of this browser may sign in. */
-function signOut(text) {
+function signOut(text, hint) {
   isSignedOut = true;
   connection.textContent = "";
   model.devices = [];
   model.show("");
   drawTabs([]);
   document.title = "Clawperator";
-  showStart("Not signed in", text, { hint: SIGN_IN_HINT });
+  showStart("Not signed in", text, { hint, canSignIn: true });
 }
 
 async function poll() {
@@ -128,7 +128,7 @@ async function poll() {
     } catch (error) {
       if (error.status === 401) {
         if (!isSignedOut) {
-          signOut("This browser has no session with the server, or it has ended.");
+          signOut("This browser has no session with the server, or it has ended.", error.hint);
         }
       } else if (error.code === "ADB_NOT_FOUND") {
         connection.textContent = "";
@@ -164,15 +164,22 @@ makeTabs(views, (tab) => {
 }).choose(byId("view-phone"));
 makeTabs(byId("work-tabs")).choose(byId("tab-record"));
 
-async function begin() {
+async function begin(opening) {
   try {
-    await signIn();
+    await opening;
     isSignedOut = false;
   } catch (error) {
-    signOut(error.message);
+    signOut(error.message, error.hint);
   }
   poll();
 }
-// The address of a page that is open can be changed to the one with the token.
-window.addEventListener("hashchange", begin);
-begin();
+byId("sign-in").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const field = byId("token");
+  const token = field.value.trim();
+  field.value = "";
+  begin(signIn(token));
+});
+// The address of a page that is open can be changed to the one with a code.
+window.addEventListener("hashchange", () => begin(signInByAddress()));
+begin(signInByAddress());

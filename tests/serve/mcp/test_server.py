@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from mcp.shared.exceptions import MCPError
 
 from clawperator.agent import COMPACT_TOOLS
+from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.phone.process.server import PhoneServer
+from clawperator.serve.mcp import server as mcp_server
 from clawperator.serve.mcp.content import ERROR, UNTRUSTED
 from clawperator.serve.mcp.definitions import OUTPUT_SCHEMAS
 from tests.device.phone_servers import running_phone_server
@@ -102,6 +104,56 @@ def test_every_tool_runs(tmp_path: Path, phone: PhoneServer) -> None:
 
     run(test)
     assert phone.phone.operator.recorder.session_id == "s1"
+
+
+def test_a_client_limits_the_time_of_a_call(tmp_path: Path, phone: PhoneServer) -> None:
+    async def test() -> None:
+        async with connect(tmp_path) as client:
+            listed = (await client.list_tools()).tools
+            assert all("callTimeoutMs" in tool.input_schema["properties"] for tool in listed)
+            await done(client, "tap", label="Settings", callTimeoutMs=30_000)
+            late = await call(client, "wait", do="sleep", durationMs=120_000, callTimeoutMs=2000)
+            assert late.is_error
+            phone.phone.set_fault("lost_log", 1)
+            for tool, arguments in (("snapshot", {}), ("run_plan", {"actions": [{"type": "snapshot_ui"}]})):
+                lost = await call(client, tool, **arguments, callTimeoutMs=2000)
+                assert "code: RESULT_ENVELOPE_TIMEOUT" in text_of(lost)
+                assert waited_ms(text_of(lost)) <= 2000 + HOST_GRACE_MS
+
+    run(test)
+
+
+def test_a_call_has_a_time_limit_of_its_own_to_which_its_waits_are_added(
+    tmp_path: Path, phone: PhoneServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        async with connect(tmp_path) as client:
+            await done(client, "wait", do="sleep", durationMs=5000)
+            phone.phone.set_fault("lost_log", 1)
+            lost = await call(client, "snapshot")
+            assert "code: RESULT_ENVELOPE_TIMEOUT" in text_of(lost)
+            assert waited_ms(text_of(lost)) <= 3000 + HOST_GRACE_MS
+
+    monkeypatch.setattr(mcp_server, "_USUAL_SECONDS", 3.0)
+    run(test)
+
+
+def waited_ms(text: str) -> int:
+    """How long the server waited for a result, by its error."""
+    found = re.search(r"within (\d+) ms", text)
+    assert found is not None, text
+    return int(found[1])
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1999, 3_600_001, "2000", True, []])
+def test_an_invalid_time_limit_is_refused(tmp_path: Path, limit: Any) -> None:
+    async def test() -> None:
+        async with connect(tmp_path) as client:
+            refused = await call(client, "devices", callTimeoutMs=limit)
+            assert "code: TOOL_PAYLOAD_INVALID" in text_of(refused)
+            assert "callTimeoutMs must be" in text_of(refused)
+
+    run(test)
 
 
 @pytest.mark.usefixtures("phone")

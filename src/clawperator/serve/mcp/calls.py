@@ -8,14 +8,14 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
+from clawperator._deadline import limited
 from clawperator.agent import TurnDeadline
+from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.device import log_event, still_running
 
 T = TypeVar("T")
 Progress = Callable[[float, str], Awaitable[None]]
 
-# A skill may take an hour; nothing may take longer.
-MOST_SECONDS = 3_600.0
 # How often a running call reports that it runs.
 _TICK_SECONDS = 0.5
 # How long a cancelled call may take to stop, and then a device to answer what it still runs.
@@ -35,21 +35,25 @@ class CallRunner:
 
     async def run(
         self,
+        seconds: float,
         work: Callable[[TurnDeadline, Callable[[str], None]], T],
         progress: Progress | None,
         on_abandoned: Callable[[list[str]], None],
     ) -> T:
         """The result of the work, which gets a deadline that a cancellation ends, and a function for messages.
 
+        The work ends within ``seconds`` and the grace of an execution.
+
         After a cancellation ``on_abandoned`` receives what devices may still run: an Operator finishes its plan.
         """
-        deadline = TurnDeadline(MOST_SECONDS)
+        deadline = TurnDeadline(seconds)
         messages: list[str] = []
         ended, began = threading.Event(), time.time()
 
         def run() -> T:
             try:
-                return work(deadline, messages.append)
+                with limited(seconds + HOST_GRACE_MS / 1000):
+                    return work(deadline, messages.append)
             finally:
                 ended.set()
 

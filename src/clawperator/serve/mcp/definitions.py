@@ -9,6 +9,8 @@ from clawperator.agent import CompactTool
 
 # Names the device of a call, when the server is not started for one device.
 DEVICE = "device"
+# Limits the time of a call.
+CALL_TIMEOUT = "callTimeoutMs"
 _STRING = {"type": "string"}
 _ELEMENT = {"type": "object", "properties": {"ref": _STRING, "role": _STRING, "label": _STRING}}
 # What the structured content of these tools contains.
@@ -44,21 +46,24 @@ OUTPUT_SCHEMAS: dict[str, dict[str, Any]] = {
         "required": ["devices"],
     },
 }
+_NOTES_OF = "snapshot"
 _DEVICE_NOTE = "device: serial of the phone, for this and other tools; needed when there are several."
+_TIMEOUT_NOTE = f"{CALL_TIMEOUT}: time limit of the call, for every tool."
 
 
 def define(tool: CompactTool, *, choose_device: bool) -> types.Tool:
     """The definition of a compact tool. With ``choose_device`` a call may name its device."""
     schema = tool.schema()
-    description = tool.description
+    common: dict[str, Any] = {CALL_TIMEOUT: {"type": "integer"}}
+    notes = [_TIMEOUT_NOTE]
     if choose_device and takes_device(tool.name):
-        schema = {**schema, "properties": {**schema["properties"], DEVICE: _STRING}}
-        description = f"{description}\n{_DEVICE_NOTE}" if tool.name == "snapshot" else description
+        common[DEVICE] = _STRING
+        notes.append(_DEVICE_NOTE)
     hints = asdict(tool.annotations)
     return types.Tool(
         name=tool.name,
-        description=description,
-        input_schema=schema,
+        description="\n".join((tool.description, *(notes if tool.name == _NOTES_OF else ()))),
+        input_schema={**schema, "properties": {**schema["properties"], **common}},
         output_schema=OUTPUT_SCHEMAS.get(tool.name),
         annotations=types.ToolAnnotations.model_validate(hints),
     )

@@ -1,7 +1,7 @@
 """The MCP server: requests of clients to the agent's tools, its resources and its prompt."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import anyio
 import mcp_types as types
@@ -30,13 +30,21 @@ from clawperator.serve.access import ServerAccess
 from clawperator.serve.mcp.calls import CallRunner
 from clawperator.serve.mcp.clients import McpClient, McpClients
 from clawperator.serve.mcp.content import UNTRUSTED, error_result, tool_result
-from clawperator.serve.mcp.definitions import DEVICE, define, takes_device
+from clawperator.serve.mcp.definitions import CALL_TIMEOUT, DEVICE, define, takes_device
 from clawperator.serve.mcp.resources import FILE_URI, SCREEN_URI, find_files, read_file
 from clawperator.serve.mcp.stdio import claimed_streams
 
 _PROMPT = "operate-phone"
 _LOOK = "snapshot"
 _SESSION_HEADER = "mcp-session-id"
+# How long a call may take, unless the client sets it. Arguments that wait are added to it.
+_USUAL_SECONDS = 30.0
+_WAIT_ARGUMENTS = ("timeoutMs", "durationMs", "maxDurationMs")
+# Tools whose work has time limits of its own. A skill may take an hour; nothing may take longer.
+_LONG_TOOLS = ("run_plan", "recording", "skills", "phone")
+_MOST_SECONDS = 3_600.0
+# Less than this is not enough for an execution.
+_LEAST_SECONDS = 2.0
 
 
 def make_server(access: ServerAccess) -> Server[Any]:
@@ -93,14 +101,15 @@ class _Handlers:
             return error_result(self._unknown_tool(params.name))
         try:
             device = self._device(params.name, arguments)
+            seconds = _seconds(params.name, arguments)
         except ClawError as e:
             return error_result(e)
         client = self._client(context)
         try:
             finished = await self._run(
-                context, client, device, lambda own: client.run(params.name, arguments, own)
+                context, client, device, seconds, lambda own: client.run(params.name, arguments, own)
             )
-        except TurnCancelledError:  # the longest time of a call is over
+        except TurnCancelledError:  # the time of the call is over
             return error_result(timeout_error("call", params.name))
         return tool_result(params.name, finished, client.take_notes())
 
@@ -162,7 +171,12 @@ class _Handlers:
         return types.GetPromptResult(description="How to operate a phone.", messages=[message])
 
     async def _run(
-        self, context: Any, client: McpClient, device: str | None, work: Callable[[ToolContext], FinishedTool]
+        self,
+        context: Any,
+        client: McpClient,
+        device: str | None,
+        seconds: float,
+        work: Callable[[ToolContext], FinishedTool],
     ) -> FinishedTool:
         """Run a tool in its turn. A cancelled call leaves a note about what devices still run."""
 
@@ -175,7 +189,7 @@ class _Handlers:
 
         is_wanted = "progress_token" in (context.meta or {})
         async with client.lock:
-            return await self._calls.run(call, progress if is_wanted else None, client.note)
+            return await self._calls.run(seconds, call, progress if is_wanted else None, client.note)
 
     def _client(self, context: Any) -> McpClient:
         """The client of a request: that of an HTTP session, or the only one of stdio."""
@@ -186,7 +200,9 @@ class _Handlers:
     async def _read_screen(self, context: Any) -> str:
         client = self._client(context)
         try:
-            finished = await self._run(context, client, None, lambda own: client.run(_LOOK, {}, own))
+            finished = await self._run(
+                context, client, None, _USUAL_SECONDS, lambda own: client.run(_LOOK, {}, own)
+            )
         except TurnCancelledError:
             raise _protocol_error(timeout_error("read", SCREEN_URI)) from None
         if finished.shown.is_error or finished.shown.screen is None:
@@ -226,6 +242,28 @@ class _Handlers:
             operation="call",
             target=name[:128],
         )
+
+
+def _seconds(tool: str, arguments: dict[str, Any]) -> float:
+    """Take the time limit of a call out of its arguments, or return the usual one of the tool."""
+    given = arguments.pop(CALL_TIMEOUT, None)
+    if given is None:
+        if tool in _LONG_TOOLS:
+            return _MOST_SECONDS
+        waits = [value for name in _WAIT_ARGUMENTS if _is_number(value := arguments.get(name))]
+        return min(_USUAL_SECONDS + max([0, *waits]) / 1000, _MOST_SECONDS)
+    if not _is_number(given) or not _LEAST_SECONDS <= given / 1000 <= _MOST_SECONDS:
+        raise ClawError(
+            "TOOL_PAYLOAD_INVALID",
+            f"{CALL_TIMEOUT} must be a number from {_LEAST_SECONDS * 1000:.0f} to {_MOST_SECONDS * 1000:.0f}",
+            operation="call",
+            target=tool,
+        )
+    return given / 1000
+
+
+def _is_number(value: Any) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _protocol_error(error: ClawError | None, text: str = "") -> MCPError:

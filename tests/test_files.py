@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator._files import AtomicFile, Spill, make_private_folder, open_regular, read_input
+from clawperator._files import AtomicFile, Spill, make_folder, make_private_folder, open_regular, read_input
 
 
 def test_nothing_is_there_before_the_end(tmp_path: Path) -> None:
@@ -52,6 +52,51 @@ def test_a_kill_leaves_the_old_file(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script, str(target)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert target.read_bytes() == b"old"
+
+
+def unfinished(folder: Path, pid: int) -> Path:
+    """A file as a killed process leaves it."""
+    path = folder / f".clawperator-{pid}-0123456789ab.part"
+    path.write_bytes(b"half")
+    return path
+
+
+@pytest.fixture
+def ended_pid() -> int:
+    """The id of a process that is gone."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_a_write_removes_what_killed_processes_left_in_its_folder(tmp_path: Path, ended_pid: int) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    left, elsewhere = unfinished(tmp_path, ended_pid), unfinished(other, ended_pid)
+    kept = [unfinished(tmp_path, os.getpid()), tmp_path / ".clawperator-1x-a.part", tmp_path / "a.part"]
+    for path in kept:
+        path.write_bytes(b"")
+    with AtomicFile(str(tmp_path / "a")) as out:
+        out.file.write(b"new")
+    assert not left.exists()
+    assert [path.exists() for path in (*kept, elsewhere)] == [True] * 4
+
+
+def test_a_file_that_a_process_of_another_container_writes_is_kept(tmp_path: Path, ended_pid: int) -> None:
+    import fcntl
+
+    with unfinished(tmp_path, ended_pid).open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with AtomicFile(str(tmp_path / "a")):
+            assert Path(file.name).exists()
+
+
+def test_a_folder_with_the_name_of_an_unfinished_file_is_no_problem(tmp_path: Path, ended_pid: int) -> None:
+    folder = tmp_path / f".clawperator-{ended_pid}-0123456789ab.part"
+    folder.mkdir()
+    with AtomicFile(str(tmp_path / "a")):
+        pass
+    assert folder.is_dir()
 
 
 def test_restart_forgets(tmp_path: Path) -> None:
@@ -105,6 +150,21 @@ def test_the_part_of_a_replaced_file_is_never_more_readable_than_the_file(tmp_pa
         part = next(path for path in tmp_path.iterdir() if path != target)
         assert stat.S_IMODE(part.stat().st_mode) == 0o600
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("umask", [0, 0o027])
+def test_a_new_file_gets_the_mode_of_the_umask_at_its_end_and_is_private_before(
+    tmp_path: Path, umask: int
+) -> None:
+    target = tmp_path / "a"
+    before = os.umask(umask)
+    try:
+        with AtomicFile(str(target)):
+            assert [stat.S_IMODE(part.stat().st_mode) for part in tmp_path.iterdir()] == [0o600]
+        assert stat.S_IMODE(target.stat().st_mode) == 0o666 & ~umask
+        assert os.umask(umask) == umask
+    finally:
+        os.umask(before)
 
 
 @pytest.mark.parametrize("exists", [True, False])
@@ -165,6 +225,16 @@ def test_every_new_parent_of_a_private_folder_is_private(tmp_path: Path) -> None
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(NotADirectoryError):
         make_private_folder(str(tmp_path / "file"))
+
+
+def test_a_folder_of_two_thousand_parents_is_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    deep = "/".join("d" * 2000)
+    try:
+        make_folder(deep)
+        assert os.path.isdir(deep)
+    finally:
+        subprocess.run(["rm", "-rf", "d"], check=True)  # shutil fails for such a depth
 
 
 def test_a_device_is_written_to_and_stays_a_device() -> None:

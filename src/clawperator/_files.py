@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 import time
+from _thread import allocate_lock  # threading is slow to import
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from contextvars import ContextVar
@@ -20,17 +21,21 @@ _READ_BUFFER = 1024 * 1024
 _INPUT_SECONDS = 5.0
 _POLL_SECONDS = 0.02
 _SPILL_BYTES = 1024 * 1024
+# A file that is being written has the id of its process in its name.
+_PART, _PART_END = ".clawperator-", ".part"
+_cleaned: set[str] = set()  # folders
+_umask_lock = allocate_lock()
 
 
 class AtomicFile:
     """A file that appears under its name only when the ``with`` block succeeds.
 
     Until then, and after a failure or a crash, an older file of that name stays as it was. The data are written to
-    a new file with a random name in the same folder, never through a link. There is no fsync: our files can be
-    made again from their source.
+    a new file with a random name in the same folder, which only the owner can read, never through a link. There is
+    no fsync: our files can be made again from their source.
 
-    ``private``: only the owner can read the file, from the moment it exists and whatever the umask. Otherwise the
-    mode of a replaced file is kept. ``follow_links``: replace the target of a symbolic link; False refuses a link.
+    ``private``: only the owner can read the file, whatever the umask. Otherwise the mode of a replaced file is
+    kept. ``follow_links``: replace the target of a symbolic link; False refuses a link.
     A character device such as /dev/null is written directly. Other kinds, such as a named pipe, are refused: they
     could block forever. All refusals are ``OSError``.
     """
@@ -42,18 +47,12 @@ class AtomicFile:
         check_links(path, self._target)
         before = _mode(self._target)
         self._part: str | None = None
-        # The mode of the new file, and the one that it gets at the end.
-        self._mode = 0o666
-        self._final_mode: int | None = None
         if before is not None and not stat.S_ISREG(before):
             if not stat.S_ISCHR(before):
                 raise _not_a_file(path, before)
         else:
-            name = f".clawperator-{os.getpid()}-{os.urandom(6).hex()}.part"
-            self._part = os.path.join(os.path.dirname(self._target), name)
-            if private or before is not None:
-                self._mode = 0o600
-                self._final_mode = 0o600 if private or before is None else stat.S_IMODE(before)
+            self._part = new_part(os.path.dirname(self._target))
+        self._replaced_mode = 0o600 if private else before  # None for a new file that is not private
         self._file: IO[bytes] | None = None
 
     @property
@@ -73,7 +72,8 @@ class AtomicFile:
         try:
             if self._part:
                 new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-                self._file = open(os.open(self._part, new, self._mode), "wb", buffering=_BUFFER)
+                self._file = open(os.open(self._part, new, 0o600), "wb", buffering=_BUFFER)
+                _lock_part(self._file.fileno())
                 _check_place(self._file.fileno(), self._part)
             else:
                 self._file = open(_open_device(self._target), "wb")
@@ -90,8 +90,9 @@ class AtomicFile:
             return
         try:
             self.file.flush()
-            if self._final_mode is not None:
-                os.fchmod(self.file.fileno(), self._final_mode)
+            if self._part:
+                mode = 0o666 & ~_umask() if self._replaced_mode is None else stat.S_IMODE(self._replaced_mode)
+                os.fchmod(self.file.fileno(), mode)
             self.file.close()
             if self._part:
                 os.replace(self._part, self._target)
@@ -106,6 +107,63 @@ class AtomicFile:
         if self._part:
             with suppress(FileNotFoundError):
                 os.unlink(self._part)
+
+
+def new_part(folder: str) -> str:
+    """Return the path of a new hidden file in the folder. Those that killed processes left there are removed."""
+    if folder not in _cleaned:
+        _cleaned.add(folder)
+        with suppress(OSError):
+            for name in os.listdir(folder):
+                pid = name.removeprefix(_PART).partition("-")[0]
+                if is_part(name) and pid.isdecimal() and not is_running(int(pid)):
+                    _remove_part(os.path.join(folder, name))
+    return os.path.join(folder, f"{_PART}{os.getpid()}-{os.urandom(6).hex()}{_PART_END}")
+
+
+def is_part(name: str) -> bool:
+    """Whether a file of this name is one that is being written, or was when its process was killed."""
+    return name.startswith(_PART) and name.endswith(_PART_END)
+
+
+def _remove_part(path: str) -> None:
+    """Remove a file whose process is gone, unless one of another container, with ids of its own, has locked it."""
+    with suppress(OSError):
+        descriptor = _open_to_read(path)
+        try:
+            _lock_part(descriptor, required=True)
+            os.unlink(path)
+        finally:
+            os.close(descriptor)
+
+
+def _lock_part(descriptor: int, *, required: bool = False) -> None:
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # some file systems have no locks
+        if required:
+            raise
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is a process with this id, of any user."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _umask() -> int:
+    """The umask. It can be read only by setting it, so threads do it one by one."""
+    with _umask_lock:
+        mask = os.umask(0o077)
+        os.umask(mask)
+    return mask
 
 
 def is_inside(path: str, folder: str) -> bool:
@@ -229,10 +287,15 @@ def _not_a_file(path: str, mode: int) -> OSError:
 
 def make_private_folder(path: str) -> None:
     """Create a folder and its missing parents, accessible by the owner only, whatever the umask."""
+    make_folder(path, 0o700)
+
+
+def make_folder(path: str, mode: int = 0o777) -> None:
+    """Create a folder and its missing parents, if it does not exist. ``os.makedirs`` fails for very long paths."""
     missing, at = [], path
     while True:
         try:
-            os.mkdir(at, 0o700)
+            os.mkdir(at, mode)
             break
         except FileNotFoundError:
             above = os.path.dirname(at.rstrip("/"))
@@ -246,7 +309,7 @@ def make_private_folder(path: str) -> None:
             break
     for at in reversed(missing):
         with suppress(FileExistsError):  # another process may create it, too
-            os.mkdir(at, 0o700)
+            os.mkdir(at, mode)
 
 
 class Spill:

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._deadline import Deadline
-from clawperator._files import AtomicFile, read_limited, why
+from clawperator._files import AtomicFile, make_private_folder, read_limited, why
 from clawperator._text import printable
 from clawperator.errors import ClawError
 
@@ -211,7 +211,7 @@ def _changing() -> Iterator[TrustStore]:
     """The store, written when the block succeeds. One process changes it at a time."""
     path = _store_path()
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.dirname(path))
         lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             _lock(lock)

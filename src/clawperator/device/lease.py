@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator._deadline import Deadline
-from clawperator._files import why
+from clawperator._files import is_running, make_private_folder, why
 from clawperator._home import product_home
 from clawperator._notes import note, show_status
 from clawperator._typed import decode
@@ -66,15 +66,7 @@ class Holder(Struct, frozen=True):
     @property
     def is_abandoned(self) -> bool:
         """Whether no process follows the command: its process has released it or has ended."""
-        if self.released or self.pid <= 0:
-            return True
-        try:
-            os.kill(self.pid, 0)
-        except (ProcessLookupError, OverflowError):
-            return True
-        except PermissionError:
-            pass  # a process of another user
-        return False
+        return self.released or self.pid <= 0 or not is_running(self.pid)
 
     @property
     def seconds_left(self) -> float:
@@ -301,7 +293,7 @@ class _Wait:
 def open_record(serial: str, kind: str = ".lock") -> int:
     folder, path = lease_folder(), _record_path(serial, kind)
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private_folder(folder)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             return descriptor

@@ -5,7 +5,7 @@ import os
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._deadline import Deadline
-from clawperator._files import why
+from clawperator._files import make_folder, why
 from clawperator.contract import PACKAGE_NAME, SESSION_ID
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.device.adb.client import Device
@@ -95,7 +95,7 @@ def local_recording_path(folder: str, session_id: str) -> str:
     """The local path of a recording. The folder is created; a symbolic link at the path is refused."""
     local = os.path.normpath(os.path.join(folder, f"{session_id}.ndjson"))
     try:
-        os.makedirs(os.path.dirname(local) or ".", exist_ok=True)
+        make_folder(os.path.dirname(local) or ".")
     except (OSError, ValueError) as e:
         raise ClawError(
             "RECORDING_PULL_FAILED",

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import msgspec
 
-from clawperator._files import AtomicFile, is_same_file, why
+from clawperator._files import AtomicFile, is_same_file, make_folder, why
 from clawperator.errors import ClawError
 
 
@@ -77,7 +77,7 @@ def open_output(path: str, source: str, code: str, *, make_folders: bool = False
         )
     try:
         if make_folders and (folder := os.path.dirname(path)):
-            os.makedirs(folder, exist_ok=True)
+            make_folder(folder)
         target = AtomicFile(path, private=True)
     except (OSError, ValueError) as e:
         raise _unwritable(path, why(e), code) from e

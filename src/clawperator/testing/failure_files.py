@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 
+from clawperator._files import make_folder
 from clawperator.connection import AndroidPhone, ScreenSearch
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.phone import SimulatedPhone
@@ -22,7 +23,7 @@ def keep_failure(phone: AndroidPhone, folder: str) -> str:
     """
     lines: list[str] = []
     try:
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
     except OSError as e:
         lines.append(f"cannot write to {folder}: {e.strerror}")
     lines += _screen(phone, folder)

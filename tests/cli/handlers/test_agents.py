@@ -153,3 +153,36 @@ def test_all_tools_are_printed_on_request() -> None:
 )
 def test_options_that_do_not_fit_are_refused(words: tuple[str, ...]) -> None:
     assert clawperator("schema", *words).json["code"] == "USAGE"
+
+
+def test_a_link_inside_the_folder_is_followed(folder: Path) -> None:
+    (folder / "AGENTS.md").write_text("# Rules\n")
+    (folder / "CLAUDE.md").symlink_to("AGENTS.md")
+    assert clawperator("agents", "init", "--write", "CLAUDE.md").code == 0
+    assert section() in (folder / "AGENTS.md").read_text()
+    assert (folder / "CLAUDE.md").is_symlink()
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_out_of_the_folder_is_refused(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, *, exists: bool
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    if exists:
+        (outside / "file").write_text("mine\n")
+    (folder / "AGENTS.md").symlink_to(outside / "file")
+    (folder / "docs").symlink_to(outside)
+    for path in ("AGENTS.md", "docs/file", str(folder / "AGENTS.md")):
+        ran = clawperator("agents", "init", "--write", path)
+        assert ran.code == 1
+        assert ran.json["code"] == "FILESYSTEM_FAILED"
+        assert "outside the working folder" in ran.json["message"]
+    assert [path.read_text() for path in outside.iterdir()] == (["mine\n"] if exists else [])
+
+
+def test_a_named_file_outside_the_folder_may_be_a_link(tmp_path_factory: pytest.TempPathFactory) -> None:
+    home = tmp_path_factory.mktemp("home")
+    (home / "dotfiles").mkdir()
+    (home / "CLAUDE.md").symlink_to("dotfiles/claude.md")
+    assert clawperator("agents", "init", "--write", str(home / "CLAUDE.md")).code == 0
+    assert section() in (home / "dotfiles" / "claude.md").read_text()

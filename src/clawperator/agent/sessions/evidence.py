@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from clawperator._files import AtomicFile
+from clawperator._files import AtomicFile, is_part
 from clawperator.agent.sessions.files import EVIDENCE_SUFFIX
 from clawperator.agent.sessions.records import EvidenceLink
 
@@ -71,7 +71,7 @@ class EvidenceFolder:
         for name in names:
             number = name.removeprefix("turn-").partition("-")[0]
             of_turn = name.startswith("turn-") and number.isdecimal() and int(number) >= turn
-            if of_turn or (name.startswith(".clawperator-") and name.endswith(".part")):
+            if of_turn or is_part(name):
                 with suppress(OSError):
                     os.unlink(os.path.join(self.path, name))
         with suppress(OSError):  # not empty: evidence of earlier turns

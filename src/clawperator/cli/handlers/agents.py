@@ -1,8 +1,9 @@
 """``agents init``: print the instructions for agents, or add them to a file."""
 
+import errno
 import os
 
-from clawperator._files import AtomicFile, open_regular, why
+from clawperator._files import AtomicFile, is_inside, open_regular, why
 from clawperator.agent import INSTRUCTION_FORMATS, InstructionFormat, agent_instructions, merge_section
 from clawperator.cli.command_line import Call, CommandResult, TextResult
 from clawperator.cli.parsing import usage
@@ -35,6 +36,7 @@ def _format(text: str) -> InstructionFormat:
 def _write(path: str, form: InstructionFormat) -> dict[str, object]:
     """Add the section to the file, or replace the one that is there. Other text stays as it is."""
     try:
+        _check_link(path)
         existing = _read(path)
         merged = merge_section(existing, form)
         if merged != existing:
@@ -48,6 +50,16 @@ def _write(path: str, form: InstructionFormat) -> dict[str, object]:
         raise usage(f"cannot add a section to {path}: {e}") from e
     status = "unchanged" if merged == existing else "created" if not existing else "updated"
     return {"path": os.path.abspath(path), "format": form, "status": status, "bytes": len(merged.encode())}
+
+
+def _check_link(path: str) -> None:
+    """Refuse a link in the working folder that leads out of it. Many projects have one to a file beside it."""
+    folder, target = os.getcwd(), os.path.realpath(path)
+    is_below = is_inside(os.path.abspath(path), folder) or is_inside(
+        os.path.realpath(os.path.dirname(path)), folder
+    )
+    if is_below and not is_inside(target, folder):
+        raise OSError(errno.ELOOP, f"it leads to {target}, outside the working folder")
 
 
 def _read(path: str) -> str:

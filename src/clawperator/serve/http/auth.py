@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from clawperator._files import make_private_folder, read_limited, why
+from clawperator._files import make_private_folder, new_part, read_limited, why
 from clawperator._home import product_home
 from clawperator.errors import ClawError
 
@@ -66,7 +66,7 @@ def _create_token(path: str) -> None:
     """Create the file with its content at once, unless another process is faster."""
     folder = os.path.dirname(os.path.abspath(path))
     make_private_folder(folder)
-    part = os.path.join(folder, f".clawperator-{os.getpid()}-{os.urandom(6).hex()}.part")
+    part = new_part(folder)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with open(descriptor, "wb") as file:

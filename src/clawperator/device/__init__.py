@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from clawperator.device.adb.binary import find_adb
     from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, run_shell
     from clawperator.device.adb.quoting import command_line
+    from clawperator.device.adb.sync import NoSuchFileError
     from clawperator.device.app_labels import is_app_label, resolve_app_label
     from clawperator.device.backends import Backend
     from clawperator.device.backends.adb_system import AdbSystem
@@ -57,6 +58,7 @@ else:
             "adb.binary": "find_adb",
             "adb.client": "Device Endpoint ShellAnswer run_shell",
             "adb.quoting": "command_line",
+            "adb.sync": "NoSuchFileError",
             "app_labels": "is_app_label resolve_app_label",
             "backends": "Backend",
             "backends.adb_system": "AdbSystem",
@@ -124,6 +126,7 @@ __all__ = [
     "ListedDevice",
     "LiveLook",
     "LiveSource",
+    "NoSuchFileError",
     "OperatorSetup",
     "PairedDevice",
     "References",

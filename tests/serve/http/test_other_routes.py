@@ -1,6 +1,7 @@
 """Simulated phones, recordings, the doctor and schemas over HTTP."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,7 @@ def test_a_recording_is_made_pulled_listed_described_and_exported(phone_client: 
     assert listed["recordings"][0]["sessionId"] == "demo"
     assert listed["recordings"][0]["path"] == path
     missing = client.post("/recordings/pull", {"sessionId": "never"})
-    assert missing.code in ("RECORDING_PULL_FAILED", "RECORDING_SESSION_NOT_FOUND")
+    assert (missing.status, missing.code) == (404, "RECORDING_PULL_FAILED")
 
 
 def test_recordings_of_the_folder_are_described_exported_and_compared(client: Client, folder: Path) -> None:
@@ -85,8 +86,46 @@ def test_recordings_of_the_folder_are_described_exported_and_compared(client: Cl
     same = {"baseline": "demo.export.json", "result": "demo.export.json"}
     compared = client.post("/recordings/compare", same).document
     assert list(compared)[:4] == ["ok", "compareMode", "outcome", "summary"]
-    broken = client.post("/recordings/describe", {"input": "none.ndjson"})
+    (folder / "broken.ndjson").write_text("no recording")
+    broken = client.post("/recordings/describe", {"input": "broken.ndjson"})
     assert (broken.status, broken.code) == (400, "RECORDING_PARSE_FAILED")
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "code"),
+    [
+        ("export", ("input",), "RECORDING_EXPORT_FAILED"),
+        ("describe", ("input",), "RECORDING_PARSE_FAILED"),
+        ("compare", ("baseline", "result"), "RECORDING_COMPARE_FAILED"),
+        ("replay", ("input",), "RECORDING_PARSE_FAILED"),
+        ("report", ("input",), "REPORT_FAILED"),
+    ],
+)
+def test_a_recording_that_does_not_exist_is_404(
+    phone_client: Client, path: str, fields: tuple[str, ...], code: str
+) -> None:
+    reply = phone_client.post(f"/recordings/{path}", dict.fromkeys(fields, "missing.ndjson"))
+    assert (reply.status, reply.code) == (404, code)
+    described = phone_client.get("/openapi.json").document["paths"][f"/recordings/{path}"]["post"]["responses"]
+    assert code in described["404"]["description"]
+
+
+def test_an_output_that_cannot_be_written_is_not_404(client: Client, folder: Path) -> None:
+    write(folder / "demo.ndjson", [window(1)])
+    (folder / "file").touch()
+    reply = client.post("/recordings/export", {"input": "demo.ndjson", "out": "file/missing/demo.json"})
+    assert (reply.status, reply.code) == (500, "RECORDING_EXPORT_FAILED")
+
+
+def test_an_output_in_very_many_folders_is_written_or_a_typed_error(client: Client, folder: Path) -> None:
+    write(folder / "demo.ndjson", [window(1)])
+    try:
+        reply = client.post("/recordings/export", {"input": "demo.ndjson", "out": "d/" * 1500 + "demo.json"})
+        assert reply.status == 200
+        reply = client.post("/recordings/export", {"input": "demo.ndjson", "out": "d/" * 2100 + "demo.json"})
+        assert (reply.status, reply.code) == (400, "INVALID_BODY")
+    finally:
+        subprocess.run(["rm", "-rf", str(folder / "d")], check=True)  # shutil fails for such a depth
 
 
 def test_a_run_is_compared_with_a_demonstration(client: Client, folder: Path) -> None:

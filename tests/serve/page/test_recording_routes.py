@@ -63,7 +63,7 @@ def test_a_report_is_opened_without_the_rights_of_the_page(client: Client, folde
     ("path", "status", "code"),
     [
         ("demo.html", 400, "INVALID_PATH"),
-        ("missing.report.html", 400, "REPORT_FAILED"),
+        ("missing.report.html", 404, "REPORT_FAILED"),
         ("../outside.report.html", 403, "PERMISSION_DENIED"),
         ("link.report.html", 403, "PERMISSION_DENIED"),
     ],

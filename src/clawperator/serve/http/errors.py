@@ -7,6 +7,7 @@ import msgspec
 from starlette.responses import Response
 
 from clawperator._text import encodable
+from clawperator.device import NoSuchFileError
 from clawperator.errors import CODES, ClawError, ClawperatorException
 
 INTERNAL = "INTERNAL_SERVER_ERROR"
@@ -43,6 +44,14 @@ _BY_CODE: Mapping[str, int] = {
     **dict.fromkeys(("SERVER_BUSY", "SERVER_STOPPING", "INTERRUPTED"), 503),
     "RESULT_ENVELOPE_TIMEOUT": 504,
 }
+# Codes that mean 404 when the recording, or another input that the request names, does not exist.
+_INPUT_CODES = frozenset(
+    (
+        *("RECORDING_EXPORT_FAILED", "RECORDING_PARSE_FAILED", "RECORDING_COMPARE_FAILED"),
+        *("RECORDING_PULL_FAILED", "REPORT_FAILED"),
+    )
+)
+_MISSING = 404
 _BY_KIND: Mapping[str, int] = {"usage": 400, "parse": 400, "policy": 403}
 _OTHERS = 500
 # After these the client must not reuse the connection: the rest of its request was not read.
@@ -64,6 +73,16 @@ def status_of(code: str) -> int:
     return _BY_CODE.get(code) or _BY_KIND.get(CODES[code].kind, _OTHERS)
 
 
+def statuses_of(code: str) -> tuple[int, ...]:
+    """Every status that an error of this code can have."""
+    return (status_of(code), *((_MISSING,) if code in _INPUT_CODES else ()))
+
+
+def _status(error: ClawError) -> int:
+    is_missing = isinstance(error.__cause__, FileNotFoundError | NoSuchFileError) and error.operation != "write"
+    return _MISSING if is_missing and error.code in _INPUT_CODES else status_of(error.code)
+
+
 def error_document(error: ClawError, serial: str | None = None) -> dict[str, Any]:
     """The body of an error response."""
     found = {} if serial is None else {"deviceId": serial}
@@ -72,7 +91,7 @@ def error_document(error: ClawError, serial: str | None = None) -> dict[str, Any
 
 def error_response(error: ClawError, serial: str | None = None, allow: str = "") -> Response:
     """The response of an error. ``allow`` lists the methods of a path that does not have the requested one."""
-    status = status_of(error.code)
+    status = _status(error)
     headers: dict[str, str] = {}
     if allow:
         headers["Allow"] = allow

@@ -9,7 +9,7 @@ from msgspec import Struct
 from clawperator import __version__
 from clawperator.errors import CODES
 from clawperator.schemas import schema
-from clawperator.serve.http.errors import status_of
+from clawperator.serve.http.errors import statuses_of
 from clawperator.serve.http.requests import MAX_BODY_BYTES
 from clawperator.serve.http.route import HttpRoute
 from clawperator.serve.page.files import MEDIA_TYPES
@@ -121,7 +121,8 @@ def _failures(route: HttpRoute) -> Document:
         codes += _WITH_QUERY
     by_status: dict[int, list[str]] = {}
     for code in dict.fromkeys(codes):
-        by_status.setdefault(status_of(code), []).append(code)
+        for status in statuses_of(code):
+            by_status.setdefault(status, []).append(code)
     content = {"application/json": {"schema": {"$ref": _COMPONENTS + _ERROR}}}
     failures: Document = {
         str(status): {"description": "; ".join(f"{c}: {CODES[c].meaning}" for c in named), "content": content}

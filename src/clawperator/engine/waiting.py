@@ -6,7 +6,7 @@ Each captures the screen at intervals of the device's clock until its condition 
 from collections.abc import Callable
 from typing import TypeVar
 
-from clawperator._text import one_line, whole
+from clawperator._text import whole
 from clawperator.contract import (
     NodeMatcher,
     WaitForAnyParams,
@@ -74,7 +74,7 @@ def wait_for_text_change(context: ActionContext, params: WaitForTextChangeParams
         if not context.find_all(screen, params.matcher):
             message = f"no visible node matches {describe_matcher(params.matcher)}"
             return ClawError("NODE_NOT_FOUND", message, hint=SNAPSHOT_HINT, details=_limit(params.timeoutMs))
-        return _timed_out(f"the label is still '{one_line(before or '')}'", params.timeoutMs)
+        return _timed_out("the label has not changed", params.timeoutMs, text=before or "")
 
     node = wait_for(context, params.timeoutMs, changed, error)
     old = {} if before is None else {"old_text": before}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clawperator.agent.compact.images import MOST_BYTES, result_images
-from clawperator.agent.compact.results import LONGEST_RESULT, ResultRenderer, limited, result_text
+from clawperator.agent.compact.results import LONGEST_RESULT, ResultRenderer, limited
 from clawperator.agent.ports import Evidence, ScreenView, ToolCall, ToolResult
 from clawperator.errors import ClawError
 
@@ -30,42 +30,49 @@ def envelope(*steps: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def rendered(call: ToolCall, result: ToolResult) -> list[str]:
+    """The lines of a result, without its screen."""
+    shown = ResultRenderer().render(call, result)
+    return [*shown.text.splitlines(), *shown.found.splitlines()]
+
+
 def test_the_result_of_an_action_is_its_message() -> None:
     document = envelope(step(matched_target='{"label":"A"}', effect="changed", settled_ms="80"))
-    text = result_text(CLICK, ToolResult(True, "clicked 'A': the screen changed", document))
-    assert text == "clicked 'A': the screen changed"
+    lines = rendered(CLICK, ToolResult(True, "clicked 'A': the screen changed", document))
+    assert lines == ["clicked 'A': the screen changed"]
 
 
 def test_every_text_that_was_read_is_shown() -> None:
     document = envelope(step("read_text", all="true", text='["a","b"]'))
-    text = result_text(ToolCall("read_text", {}), ToolResult(True, "read 2 texts", document))
-    assert text.splitlines() == ["read 2 texts", '["a","b"]']
+    lines = rendered(ToolCall("read_text", {}), ToolResult(True, "read 2 texts", document))
+    assert lines == ["read 2 texts", "<found untrusted>", '["a","b"]', "</found>"]
 
 
 def test_a_plan_has_a_line_for_each_step() -> None:
     document = envelope(step(effect="changed", settled_ms="3"), step("read_text", text="15"))
-    lines = result_text(PLAN, ToolResult(True, "did 2 actions", document)).splitlines()
-    assert lines == ["did 2 actions", 'a1 click: done {"effect":"changed"}', 'a1 read_text: done {"text":"15"}']
+    lines = rendered(PLAN, ToolResult(True, "did 2 actions", document))
+    steps = ['a1 click: done {"effect":"changed"}', 'a1 read_text: done {"text":"15"}']
+    assert lines == ["did 2 actions", "<found untrusted>", *steps, "</found>"]
 
 
 def test_the_steps_before_a_failure_are_shown() -> None:
     error = ClawError("NODE_NOT_FOUND", "no such node")
     document = envelope(step(effect="changed"), step(success=False, error="NODE_NOT_FOUND"))
-    lines = result_text(PLAN, ToolResult(False, "no such node", document, error)).splitlines()
+    lines = rendered(PLAN, ToolResult(False, "no such node", document, error))
     assert lines[:2] == ["Not done: no such node", "code: NODE_NOT_FOUND"]
     assert 'a1 click: failed {"error":"NODE_NOT_FOUND"}' in lines
 
 
 def test_hints_to_type_a_command_are_left_out() -> None:
     typed = ClawError("NODE_NOT_FOUND", "m", hint="Run 'clawperator snapshot' to see the screen.")
-    assert "Run" not in result_text(CLICK, ToolResult(False, "m", error=typed))
+    assert "Run" not in str(rendered(CLICK, ToolResult(False, "m", error=typed)))
     other = ClawError("NODE_NOT_FOUND", "m", hint="Use a tool you were given.")
-    assert "Use a tool" in result_text(CLICK, ToolResult(False, "m", error=other))
+    assert "Use a tool" in str(rendered(CLICK, ToolResult(False, "m", error=other)))
 
 
 def test_other_documents_are_shown_without_ids() -> None:
     result = ToolResult(True, "2 packages", {"packages": ["a", "b"], "deviceId": "claw-1"})
-    assert result_text(ToolCall("list_packages", {}), result).splitlines() == [
+    assert rendered(ToolCall("list_packages", {}), result) == [
         "2 packages",
         '{"packages":["a","b"]}',
     ]

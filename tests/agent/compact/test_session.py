@@ -137,7 +137,7 @@ def test_a_reference_of_a_query_can_be_tapped(tmp_path: Path) -> None:
         tools = session(tmp_path)
         tools.run("app", {"do": "open_app", "applicationId": "com.android.settings"})
         found = session(tmp_path).run("query", {"label": "Display"})
-        named = re.search(r'"ref":"(e\d+@s[0-9a-f]{8})"', found.text)
+        named = re.search(r'"ref":"(e\d+@s[0-9a-f]{8})"', found.found)
         assert named is not None
         tapped = session(tmp_path).run("tap", {"ref": named[1]})
     assert not tapped.is_error

@@ -4,7 +4,7 @@ The fields that repeat in every document, such as ids of the execution, are left
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 from msgspec import Struct
@@ -16,18 +16,23 @@ from clawperator.agent.ports import ToolCall, ToolResult
 
 LONGEST_RESULT = 20_000
 # Fields of a step that say what it found or changed.
-_FOUND = ("text", "value", "label", "matches", "path", "effect", "screen_message", "message", "error")
+_FOUND = ("text", "value", "label", "matches", "path", "effect", "screen_message", "message", "error", "nearest")
 _LISTED = ("matches", "candidates", "nearest")
 _DATA, _DATA_END = "<data>", "</data>"
+_FOUND_BLOCK, _FOUND_END = "<found untrusted>", "</found>"
 _LONGEST_FIELD = 2_000
 _IDS = ("deviceId", "commandId", "terminalSource", "isCanonicalTerminal")
 
 
 class CompactResult(Struct, frozen=True):
-    """The result of a call for a model: its text, the screen after it, and its images."""
+    """The result of a call for a model: its text, what it found in apps, the screen after it, and its images.
+
+    ``found`` is a block that marks its text as data, or empty.
+    """
 
     text: str
     is_error: bool = False
+    found: str = ""
     screen: ShownScreen | None = None
     images: tuple[ResultImage, ...] = ()
 
@@ -47,44 +52,67 @@ class ResultRenderer:
         """The result of a call. Results of MCP tools are marked as data."""
         images = result_images(result) if self._with_images else ()
         notes = [f"[{image.note}]" for image in images if image.note]
-        own = mcp_text(result) if is_mcp else result_text(call, result, with_commands=self._with_commands)
+        own = mcp_text(result) if is_mcp else result_text(result, with_commands=self._with_commands)
         text = "\n".join([own, *notes])
+        found = "" if is_mcp else found_text(call, result)
         shown = None
         if result.screen is not None:
             self.last_screen = result.screen.id
             shown = show_screen(result.screen)
-        return CompactResult(text, not result.handled, shown, images)
+        return CompactResult(text, not result.handled, found, shown, images)
 
 
 def mcp_text(result: ToolResult) -> str:
     """The result of an MCP tool, in a block that marks it as data. Its document contains message and error."""
     if not isinstance(result.result, dict):
-        return result_text(ToolCall("", {}), result)
+        return result_text(result)
     from clawperator.agent.mcp.content import model_text
 
-    # The text of a server cannot end the block.
-    text = limited(model_text(result.result)).replace(_DATA_END, _DATA_END.replace("/", "\\/"))
-    return f"{'' if result.handled else 'Not done: '}{_DATA}\n{text}\n{_DATA_END}"
+    text = _block(_DATA, limited(model_text(result.result)), _DATA_END)
+    return f"{'' if result.handled else 'Not done: '}{text}"
 
 
-def result_text(call: ToolCall, result: ToolResult, *, with_commands: bool = False) -> str:
-    """The result of a call of the agent's own tools."""
+def _block(begin: str, text: str, end: str) -> str:
+    """The text in a block that it cannot end."""
+    return "\n".join((begin, text.replace(end, end.replace("/", "\\/")), end))
+
+
+def result_text(result: ToolResult, *, with_commands: bool = False) -> str:
+    """The result of a call of the agent's own tools, without what it found in apps."""
     lines = [result.message]
     if not result.handled:
         lines = [f"Not done: {result.message}"]
         if result.error is not None:
             hint = result.error.hint or ""
-            is_shown = with_commands or "Run '" not in hint
+            is_shown = (with_commands or "Run '" not in hint) and not _near_matches(result)
             lines += [f"code: {result.error.code}", *([hint] if hint and is_shown else [])]
     document = result.result
-    if isinstance(document, Mapping) and ("envelope" in document or "stepResults" in document):
-        lines += _steps(document) if call.name == "run_execution" else _found(document)
-    elif document is not None and result.handled:
+    if document is not None and result.handled and not _has_steps(document):
         own = document
         if isinstance(document, Mapping):
             own = {name: value for name, value in document.items() if name not in _IDS}
         lines.append(compact_json(own))
     return limited("\n".join(lines))
+
+
+def found_text(call: ToolCall, result: ToolResult) -> str:
+    """What the steps of a call found, and the elements most like one that was not found, as a marked block."""
+    document = result.result
+    if not _has_steps(document):
+        return ""
+    lines = _steps(document) if call.name == "run_execution" else _found(document)
+    return _block(_FOUND_BLOCK, limited("\n".join(lines)), _FOUND_END) if lines else ""
+
+
+def _has_steps(document: Any) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(document, Mapping) and ("envelope" in document or "stepResults" in document)
+
+
+def _near_matches(result: ToolResult) -> bool:
+    """Whether the hint of an error quotes labels of an app."""
+    return _has_steps(result.result) and any(
+        "nearest" in step.get("data", {}) for step in _step_results(result.result)
+    )
 
 
 def _steps(document: Mapping[str, Any]) -> list[str]:

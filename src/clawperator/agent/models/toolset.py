@@ -85,7 +85,7 @@ class ModelTools:
         tool = self._by_name.get(requested.name)
         is_mcp = call.problem is None and isinstance(tool, Tool) and tool.family == "mcp"
         shown = self._renderer.render(call, result, is_mcp=is_mcp)
-        lines = [note, shown.text]
+        lines = [note, shown.text, shown.found]
         screen = ""
         if shown.screen is not None and shown.screen.is_whole:
             screen = shown.screen.text

@@ -20,8 +20,8 @@ def tool_result(tool: str, finished: FinishedTool, notes: tuple[str, ...] = ()) 
     """The result of a call. ``notes`` come first: what an earlier call left behind."""
     shown = finished.shown
     blocks: list[types.ContentBlock] = [types.TextContent(text="\n".join((*notes, shown.text)))]
-    if shown.screen is not None:
-        blocks.append(types.TextContent(text=shown.screen.text, _meta={UNTRUSTED: True}))
+    of_apps = [shown.found, shown.screen.text if shown.screen is not None else ""]
+    blocks += [types.TextContent(text=text, _meta={UNTRUSTED: True}) for text in of_apps if text]
     blocks += [types.ImageContent(data=image.data, mime_type=image.media_type) for image in shown.images]
     if shown.is_error:
         return types.CallToolResult(content=blocks, is_error=True, _meta=_error_meta(finished.result.error))

@@ -166,7 +166,7 @@ def test_the_status_of_codes(status: int, codes: str) -> None:
 
 def test_a_device_in_use_is_423_with_its_holder(phone_client: Client, route: Route) -> None:
     with lease(route.serial, "other-command", 5, action="sleep"):
-        reply = phone_client.post("/snapshot")
+        reply = phone_client.post("/execute", {"execution": execution(HOME)})
     assert_golden(reply, 423, "snapshot.busy")
     assert phone_client.post("/snapshot").status == 200
 

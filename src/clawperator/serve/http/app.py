@@ -14,13 +14,14 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clawperator import __version__
+from clawperator._deadline import Deadline
 from clawperator._notes import trace
 from clawperator.device import log_event
 from clawperator.errors import ClawError
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.http.auth import Guard
-from clawperator.serve.http.calls import Services, perform
-from clawperator.serve.http.documents import FileNameRequest, Health, Nothing, SessionRequest
+from clawperator.serve.http.calls import Services, given, perform
+from clawperator.serve.http.documents import FileNameRequest, Health, Nothing, OnDevice, SessionRequest
 from clawperator.serve.http.errors import DeviceFailure, error_response, internal_error, success_response
 from clawperator.serve.http.openapi import describe_routes
 from clawperator.serve.http.requests import (
@@ -34,6 +35,7 @@ from clawperator.serve.http.requests import (
 from clawperator.serve.http.route import HttpRoute
 from clawperator.serve.http.routes import ROUTES
 from clawperator.serve.http.sse import EventHub, EventLimits
+from clawperator.serve.http.turns import ReadTurns
 from clawperator.serve.http.workers import Workers
 from clawperator.serve.page.files import ASSET_FOLDER, ASSET_PATH, FileAnswer, asset_response, page_response
 from clawperator.serve.page.handlers import WaitForState
@@ -78,6 +80,7 @@ class HttpApp:
         self.services = Services(
             access, EventHub(limits), Workers(), WatchedScreens(access.policy), LiveRecordings()
         )
+        self.turns = ReadTurns()
         self.is_stopping = False
         self._body_seconds = body_seconds
         self._public = frozenset((route.method, route.path) for route in ROUTES if route.public)
@@ -164,8 +167,17 @@ class HttpApp:
     async def _perform(self, route: HttpRoute, request: Struct, receive: Receive) -> Response:
         assert route.work is not None
         work = partial(perform, self.services, route.rule, request, route.work, route.seconds)
+        seconds = route.read_seconds(request)
         try:
-            found = await self.services.workers.run(lambda: _prepared(work()))
+            if seconds is None:
+                found = await self.services.workers.run(lambda: _prepared(work()))
+            else:
+                assert isinstance(request, OnDevice)
+                device = given(request.deviceId) or self.services.access.options.device or ""
+                turn = Deadline(seconds)
+                async with self.turns.turn(device, seconds, receive) as has_turn:
+                    own = partial(work, turn=turn if has_turn else None)
+                    found = await self.services.workers.run(lambda: _prepared(own()))
             if isinstance(found, WaitForState):
                 waiting = self.services.screens.wait(found.live, found.since, found.seconds)
                 return success_response(encode_state(await while_connected(receive, waiting), found.since))

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from clawperator._deadline import limited
+from clawperator._deadline import Deadline, limited
 from clawperator.agent import (
     ToolCall,
     ToolContext,
@@ -77,10 +77,14 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 class HttpCall(Struct, frozen=True):
-    """One call. ``deadline`` ends with the time of the route, or when the server stops."""
+    """One call. ``deadline`` ends with the time of the route, or when the server stops.
+
+    ``turn`` is the time of a request that only reads, and whose turn has come: it may wait for the device.
+    """
 
     services: Services
     deadline: TurnDeadline
+    turn: Deadline | None = None
 
     @property
     def access(self) -> ServerAccess:
@@ -119,15 +123,17 @@ class HttpCall(Struct, frozen=True):
             raise ClawError("INTERRUPTED", f"{name} was interrupted", operation=name) from None
 
 
-def perform(
+def perform(  # noqa: PLR0913 - the facts of one call
     services: Services,
     rule: CommandRule | None,
     request: Struct,
     work: Callable[[Any, HttpCall], T],
     seconds: float,
+    *,
+    turn: Deadline | None = None,
 ) -> T:
     """Run the work of a route in this thread: under the policy, in the folder, and within its time."""
-    call = HttpCall(services, TurnDeadline(seconds))
+    call = HttpCall(services, TurnDeadline(seconds), turn)
     with enforcing(PolicyGate(services.access.policy)), confining(services.folder), limited(seconds):
         if rule is not None:
             check_calls([rule.call(request)])

@@ -7,7 +7,15 @@ from msgspec import UNSET, Raw
 
 from clawperator._secret_text import literal_pattern
 from clawperator.agent import confine_plan, map_strings, mask_steps, plan_secrets
-from clawperator.contract import ACTIONS, ExecutionResult, Plan, ResultEnvelope, single_action, validate
+from clawperator.contract import (
+    ACTIONS,
+    ExecutionResult,
+    Plan,
+    ResultEnvelope,
+    changes_device,
+    single_action,
+    validate,
+)
 from clawperator.device import list_devices, resolve_device, run_plan
 from clawperator.errors import ClawError
 from clawperator.serve.http.calls import HttpCall
@@ -24,7 +32,7 @@ from clawperator.serve.http.errors import DeviceFailure, error_document
 from clawperator.serve.http.sse import EXECUTION, RESULT
 from clawperator.ui import HIDDEN
 
-# A device that is in use is reported at once. This is only for readers that hold its lease for a moment.
+# A request that acts does not wait for a device in use. This is only for readers that hold its lease for a moment.
 _LEASE_SECONDS = 0.05
 
 
@@ -55,6 +63,17 @@ def stop_recording(request: RecordingRequest, call: HttpCall) -> RanExecution:
     return _run(single_action("stop_recording", _session(request)), request, call)
 
 
+def read_seconds(request: OnDevice) -> float | None:
+    """How long an execution that only reads may wait for its turn: its own timeout. None when it acts."""
+    try:
+        plan = validate(request.execution if isinstance(request, ExecuteRequest) else single_action("snapshot_ui"))
+    except ClawError:  # the call reports it
+        return None
+    if any(changes_device(action.type) for action in plan.execution.actions):
+        return None
+    return plan.execution.timeoutMs / 1000
+
+
 def _session(request: RecordingRequest) -> dict[str, str]:
     return {} if request.sessionId is UNSET else {"sessionId": request.sessionId}
 
@@ -70,6 +89,7 @@ def _run(document: Any, request: OnDevice, call: HttpCall) -> RanExecution:
         if named is not None:
             _publish_failure(plan, e, named, call)
         raise
+    left = None if call.turn is None else call.turn.within(plan.execution.timeoutMs / 1000)
     try:
         ran = run_plan(
             plan,
@@ -78,7 +98,8 @@ def _run(document: Any, request: OnDevice, call: HttpCall) -> RanExecution:
             backend=options.backend,
             allow_schemes=options.allow_schemes,
             stop=call.is_stopping,
-            lease_seconds=_LEASE_SECONDS,
+            timeout_ms=None if left is None else left * 1000,
+            lease_seconds=_LEASE_SECONDS if left is None else max(left, _LEASE_SECONDS),
         )
     except ClawError as e:
         _publish_failure(plan, e, device.serial, call)

@@ -20,7 +20,8 @@ class HttpRoute(Struct, frozen=True, kw_only=True):
 
     ``work`` runs in a thread, for at most ``seconds``. A ``special`` route is answered in the event loop.
     ``rule`` is the command under which the policy decides; a route without one checks inside its work. A
-    ``public`` route needs no token. An answer of another ``media_type`` than JSON has no ``answer``.
+    ``public`` route needs no token. ``read_seconds`` returns how long a request that only reads a device may wait
+    for its turn, or None for a request that acts. An answer of another ``media_type`` than JSON has no ``answer``.
     """
 
     method: Method
@@ -32,6 +33,7 @@ class HttpRoute(Struct, frozen=True, kw_only=True):
     rule: CommandRule | None = None
     errors: tuple[str, ...] = ()
     seconds: float = SHORT_SECONDS
+    read_seconds: Callable[[Any], float | None] = lambda _: None
     special: Special = ""
     media_type: str = "application/json"
     public: bool = False

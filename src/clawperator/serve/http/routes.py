@@ -79,6 +79,7 @@ ROUTES: tuple[HttpRoute, ...] = (
         rule=CommandRule("exec"),
         errors=("MISSING_EXECUTION", *_RUN),
         seconds=EXECUTION_SECONDS,
+        read_seconds=executions.read_seconds,
     ),
     HttpRoute(
         method="POST",
@@ -90,6 +91,7 @@ ROUTES: tuple[HttpRoute, ...] = (
         rule=CommandRule("snapshot"),
         errors=_RUN,
         seconds=EXECUTION_SECONDS,
+        read_seconds=executions.read_seconds,
     ),
     HttpRoute(
         method="POST",
@@ -101,6 +103,7 @@ ROUTES: tuple[HttpRoute, ...] = (
         rule=CommandRule("screenshot", flags={"path": "--path"}),
         errors=("INVALID_PATH", *_RUN),
         seconds=EXECUTION_SECONDS,
+        read_seconds=executions.read_seconds,
     ),
     HttpRoute(
         method="GET",

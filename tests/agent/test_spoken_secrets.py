@@ -6,6 +6,23 @@ import pytest
 
 from clawperator.agent.spoken_secrets import intended_texts, prompt_secrets, secret_places
 
+SEPARATORS = (
+    " - ",
+    " -- ",
+    " \u2013 ",
+    "\u2014",
+    " \u2212 ",
+    " -> ",
+    "->",
+    "=>",
+    " \u2192 ",
+    " | ",
+    " ~ ",
+    " ... ",
+    "\u2026",
+    " / ",
+)
+
 
 @pytest.mark.parametrize(
     ("prompt", "secret"),
@@ -40,6 +57,9 @@ from clawperator.agent.spoken_secrets import intended_texts, prompt_secrets, sec
         ("pw: hunter22", "hunter22"),
         ("mein Passwort ist hunter22", "hunter22"),
         ("mot de passe: hunter22", "hunter22"),
+        *((f"Password{separator}swordfish", "swordfish") for separator in SEPARATORS),
+        *((f"log in: user - bob, my PIN{separator}abcd", "abcd") for separator in SEPARATORS),
+        ("Login - Password - hunter22", "hunter22"),
     ],
 )
 def test_a_prompt_names_a_secret(prompt: str, secret: str) -> None:
@@ -57,6 +77,11 @@ def test_a_prompt_names_a_secret(prompt: str, secret: str) -> None:
         "open settings and password options",
         "is the password field empty?",
         "the password is wrong",
+        "open Settings - Password - Biometrics",
+        "open Settings > Password > Biometrics",
+        "open the password-protected note",
+        "open the password - settings",
+        "type a password, then tap OK",
         "turn off the pin lock",
         "type hello in notes and then open the passwords page",
         "press key 5",

@@ -29,11 +29,16 @@ _IS = (
     r"(?:['\u2019]s\b|\s{1,3}(?:is|ist|lautet|est|es|was|are|be|will\s{1,3}be|should\s{1,3}be|must\s{1,3}be)\b\s{0,3}:?"
     r"|\s{0,3}(?:=>?|:))"
 )
+# Between a name and its value in notes and lists: "password - X". A hyphen has spaces, or it is part of a word.
+_SEPARATOR = r"(?:[-=~]{1,2}>|[\u2010-\u2015\u2212\u2192\u21d2\u2022\u2026|~>]|\.{2,5}|(?<=\s)[-/]{1,3}(?=\s))"
 
 _NAME_PLACE = re.compile(rf"\b(?={_NAME})", re.IGNORECASE)
 # After the name of a secret: "password is X", "password for gmail is X", "password to X", "password X".
 _ASSIGNED = re.compile(rf"\b{_NAME}{_FIELD}{_OF}{_IS}\s{{0,3}}{_VALUE}", re.IGNORECASE)
 _CHANGED = re.compile(rf"\b{_NAME}{_FIELD}\s{{1,3}}(?:to|with|as)\s{{1,3}}{_VALUE}", re.IGNORECASE)
+_SEPARATED = re.compile(rf"\b{_NAME}{_FIELD}{_OF}\s{{0,3}}{_SEPARATOR}\s{{0,3}}{_VALUE}", re.IGNORECASE)
+# A name after a separator is a place in a menu, as in "Settings > Password > Change it".
+_AFTER_SEPARATOR = re.compile(rf"{_SEPARATOR}\s{{0,3}}\Z")
 _FOLLOWING = re.compile(rf"\b{_NAME}{_FIELD}\s{{1,3}}{_VALUE}", re.IGNORECASE)
 # Words before the name that make the next word a value: "with password X", "enter the pin X", "user a, pin X".
 _KINDS = r"(?:\s{1,3}(?!(?:and|then|or|open|tap|click|press|go|find|read)\b)[\w-]{1,20}){0,2}"
@@ -117,7 +122,7 @@ def intended_texts(prompt: str) -> tuple[str, ...]:
 def secret_places(text: str) -> Iterator[tuple[int, int]]:
     """Where a text of any kind names a value that looks like a secret."""
     for at in _name_places(text):
-        for pattern in (_ASSIGNED, _CHANGED, _FOLLOWING):
+        for pattern in (_ASSIGNED, _CHANGED, _SEPARATED, _FOLLOWING):
             found = pattern.match(text, at)
             if found is not None and _looks_secret(found):
                 yield _place(found)
@@ -126,7 +131,7 @@ def secret_places(text: str) -> Iterator[tuple[int, int]]:
 
 def _prompt_places(prompt: str) -> Iterator[tuple[int, int]]:
     for at in _name_places(prompt):
-        for pattern in (_ASSIGNED, _CHANGED, _FOLLOWING):
+        for pattern in (_ASSIGNED, _CHANGED, _SEPARATED, _FOLLOWING):
             found = pattern.match(prompt, at)
             if found is None:
                 continue
@@ -135,6 +140,8 @@ def _prompt_places(prompt: str) -> Iterator[tuple[int, int]]:
                 if phrase is not None and " " in phrase[0]:
                     yield phrase.span()
             if not _is_value(found) or (pattern is _FOLLOWING and not _is_announced(found)):
+                continue
+            if pattern is _SEPARATED and _is_in_menu(found):
                 continue
             yield _place(found)
             break
@@ -184,6 +191,11 @@ def _is_announced(found: re.Match[str]) -> bool:
         return True
     at = found.start()
     return not found.string[:at].strip() or bool(_LEADING.search(found.string, max(at - _LEAD_LENGTH, 0), at))
+
+
+def _is_in_menu(found: re.Match[str]) -> bool:
+    at = found.start()
+    return bool(_AFTER_SEPARATOR.search(found.string, max(at - 10, 0), at)) and not _looks_secret(found)
 
 
 def _looks_secret(found: re.Match[str]) -> bool:

@@ -83,6 +83,19 @@ def test_a_password_is_in_no_event(phone_client: Client, route: Route) -> None:
         assert secret not in events.next().data + events.next().data
 
 
+@pytest.mark.parametrize("first", ["enter", "click"])
+def test_a_text_for_a_field_that_was_not_found_is_in_no_event(phone_client: Client, first: str) -> None:
+    secret = "correct horse battery"
+    matcher = {"resourceId": "com.example:id/password"}
+    click = {"id": "c", "type": "click", "params": {"matcher": {"textEquals": "never"}}}
+    type_it = {"id": "t", "type": "enter_text", "params": {"text": secret, "matcher": matcher}}
+    with phone_client.events() as events:
+        steps = (type_it,) if first == "enter" else (click, type_it)
+        reply = phone_client.post("/execute", {"execution": execution(*steps, timeout=60_000)})
+        assert reply.document["envelope"]["stepResults"][0]["data"]["error"] == "NODE_NOT_FOUND"
+        assert secret not in events.next().data + events.next().data
+
+
 def test_missed_events_are_replayed(phone_client: Client) -> None:
     with phone_client.events() as events:
         phone_client.post("/execute", {"execution": execution(HOME, command="seen")})

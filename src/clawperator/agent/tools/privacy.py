@@ -30,8 +30,6 @@ from clawperator.ui import HIDDEN
 _TYPING = frozenset(name for row in ACTIONS.values() if row.typed_param for name in (row.name, *row.aliases))
 _TYPED_PARAMS = {row.typed_param for row in ACTIONS.values() if row.typed_param}
 _TEXT_FIELDS = (*_TYPED_PARAMS, *(alias for alias, name in PARAM_ALIASES.items() if name in _TYPED_PARAMS))
-# Errors after which nothing was typed.
-_NOT_TYPED = ("NODE_NOT_FOUND",)
 
 
 def mask_typed_text(call: ToolCall) -> dict[str, Any]:
@@ -119,12 +117,9 @@ def _may_be_secret(action_id: str, envelope: ResultEnvelope | None, known: bool 
         return True
     if known is not None:
         return known
-    if step is None:  # not reached, if other steps have results
-        return not steps
-    if not step.success:
-        return step.data.get("error") not in _NOT_TYPED
-    # Our own Operator reports how it typed, and would have reported dots.
-    return "dispatch_method" not in step.data
+    # A field that was not found may be a password field, too. Our own Operator reports how it typed, and would
+    # have reported dots.
+    return step is None or not step.success or "dispatch_method" not in step.data
 
 
 def mask_result(result: ExecutionResult, secrets: tuple[str, ...]) -> ExecutionResult:

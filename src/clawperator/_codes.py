@@ -392,7 +392,7 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
             _RUNTIME,
             True,
             "the command was interrupted",
-            "Run it again, or run 'claw list-sessions' to see what was saved.",
+            "Run it again.",
         ),
         "INTERNAL_SERVER_ERROR": Code(_UNKNOWN, False, "internal error of the HTTP server"),
         "UNKNOWN": Code(_UNKNOWN, False, "internal error"),

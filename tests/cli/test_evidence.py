@@ -215,6 +215,7 @@ def test_an_interrupted_run_is_not_captured_afterwards(folder: Path, monkeypatch
     monkeypatch.setattr(execution, "_run", interrupted)
     ran = clawperator("press", "home", "--evidence", "ev")
     assert (ran.code, ran.json["code"]) == (130, "INTERRUPTED")
+    assert "claw" not in ran.json["hint"]
     bundle = Bundle(folder / "ev")
     assert bundle.manifest["status"] == "interrupted"
     assert bundle.missing == dict.fromkeys(("after.xml", "after.png"), "the run was interrupted")

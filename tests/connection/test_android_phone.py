@@ -1,6 +1,7 @@
 """The methods that every phone has: their times, plans and names."""
 
 import inspect
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -188,6 +189,15 @@ def test_an_invalid_selector_is_refused_by_every_search(keywords: dict[str, Any]
             call(**keywords)
         assert info.value.code == "EXECUTION_VALIDATION_FAILED", call
     assert backend.plans == []
+
+
+def test_an_invalid_argument_shows_one_traceback() -> None:
+    phone, _ = scripted()
+    calls: list[Callable[[], object]] = [lambda: phone.press("nothing"), lambda: phone.click(text=5)]  # type: ignore[arg-type]
+    for call in calls:
+        with pytest.raises(ClawError) as info:
+            call()
+        assert "".join(traceback.format_exception(info.value)).count("Traceback") == 1
 
 
 def test_a_nested_selector_without_fields_is_refused() -> None:

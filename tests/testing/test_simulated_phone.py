@@ -10,7 +10,6 @@ from clawperator.connection import AndroidPhone, ConnectedPhone, Selector
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.errors import ClawError, TargetError
 from clawperator.testing import ScriptedBackend, SimulatedPhone, simulated_phone
-from clawperator.ui import Bounds
 from tests.phone.core.apks import make_apk
 
 SETTINGS = "com.android.settings"
@@ -110,7 +109,9 @@ def test_an_element_is_found_and_clicked_by_its_reference(any_phone: AndroidPhon
     row = next(element for element in any_phone.read_elements() if element.label == "Display")
     found = any_phone.find(ref=row.ref)
     assert found is not None
-    assert found.bounds.normalised() == Bounds(*row.bounds)
+    assert found.bounds.normalised() == row.bounds
+    assert found.bounds.centre == row.bounds.centre
+    assert tuple(row.bounds) == (row.bounds.left, row.bounds.top, row.bounds.right, row.bounds.bottom)
     assert any_phone.click(ref=row.ref).effect == "changed"
     assert any_phone.shows("Dark theme")
     for call in (any_phone.click, any_phone.find):

@@ -34,8 +34,9 @@ KINDS: Mapping[str, str] = {
     "TURN_TIMEOUT": "timeout",
     "INTERRUPTED": "interrupted",
 }
-# Hints in place of those that name options claw does not have.
+# Hints in place of those that name options claw does not have, or that have no word on its sessions.
 _CLAW_HINTS: Mapping[str, str] = {
+    "INTERRUPTED": "Run it again, or run 'claw list-sessions' to see what was saved.",
     "RESULT_ENVELOPE_TIMEOUT": "Run 'clawperator doctor' to check the phone, then try again.",
     "SKILL_EXECUTION_TIMEOUT": "Run the command with a larger --timeout-seconds.",
     "TARGET_NOT_FOUND": "Run 'clawperator snapshot' to see what is on the screen.",

@@ -86,9 +86,10 @@ PHONE = Command(
         Command(
             "screenshot",
             "Save the screen of a simulated phone as a PNG file.",
+            "[<serial>]",
             flags=(Flag("--path", "output file (default: <serial>.png)", "<file>", ("--file",), path="out"),),
-            examples=("clawperator phone screenshot --path screen.png",),
-            notes=_WHICH,
+            examples=("clawperator phone screenshot --path screen.png", "clawperator phone screenshot shop"),
+            notes="Without a name the only running phone is used.",
             handler=_HANDLERS + "screenshot",
             level="act",
             tools=_SCREENSHOT.tools,

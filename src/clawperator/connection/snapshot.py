@@ -13,11 +13,12 @@ from clawperator.connection.selectors import SelectorKwargs, find_matcher, requi
 from clawperator.contract import NodeSelector, StepResult
 from clawperator.contract.wire import snapshot_id
 from clawperator.errors import ClawError
+from clawperator.ui import Bounds
 
 if TYPE_CHECKING:
     from clawperator.device import References
     from clawperator.engine import ReferenceLookup
-    from clawperator.ui import Bounds, Hierarchy, Node
+    from clawperator.ui import Hierarchy, Node
 
 
 class ScreenSearch:
@@ -116,7 +117,7 @@ class ScreenElement(Struct, frozen=True):
     """An element that a user can see or touch.
 
     ``ref`` is its reference: ``click(ref=element.ref)``. ``value`` is what it holds or its further texts,
-    ``bounds`` its left, top, right and bottom edge, ``depth`` its depth among the elements. ``id`` is set where it
+    ``bounds`` its edges, as those of a ``Node``, ``depth`` its depth among the elements. ``id`` is set where it
     has no label.
     """
 
@@ -125,7 +126,7 @@ class ScreenElement(Struct, frozen=True):
     label: str
     value: str
     states: list[str]
-    bounds: tuple[int, int, int, int]
+    bounds: Bounds
     depth: int
     id: str = ""
 

@@ -97,7 +97,7 @@ def refuse(issues: list[Issue], document: Any, shape: type[Struct]) -> NoReturn:
         details=details,
         operation="validate",
         target=first.path,
-    )
+    ) from None
 
 
 def _hint(shape: type[Struct], path: str, action: str) -> str:

@@ -4,6 +4,7 @@ A node keeps its attributes as they were written; they are interpreted on access
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
@@ -14,8 +15,8 @@ from clawperator._text import is_blank, one_line
 decode_edges = Decoder(tuple[int, int, int, int]).decode
 
 
-class Bounds(Struct, frozen=True):
-    """A rectangle in pixels; right and bottom are exclusive."""
+class Bounds(NamedTuple):
+    """A rectangle in pixels; right and bottom are exclusive. It is the tuple of its edges."""
 
     left: int
     top: int

@@ -361,6 +361,13 @@ def test_the_timeout_bounds_how_long_a_command_looks_for_its_element(line: str, 
     assert "retry" not in execution(*line.split())["actions"][0]["params"]
 
 
+def test_with_a_timeout_of_zero_a_command_looks_once_as_in_python() -> None:
+    document = execution("click", "--text", "x", "--timeout", "0")
+    assert document["actions"][0]["params"]["retry"] == {"maxAttempts": 1}
+    assert document["timeoutMs"] == execution("click", "--text", "x")["timeoutMs"]
+    assert refusal("press", "home", "--timeout", "0") == (1, "EXECUTION_VALIDATION_FAILED")
+
+
 def test_a_timeout_leaves_commands_without_an_element_as_they_are() -> None:
     for line in ("click --coordinate 1 2", "scroll down", "press home", "snapshot", "scroll-until --text x"):
         params = execution(*line.split(), "--timeout", "2000")["actions"][0].get("params", {})

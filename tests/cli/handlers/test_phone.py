@@ -230,6 +230,8 @@ def test_a_screenshot_is_a_png_file(tmp_path: Path) -> None:
     answer = clawperator("phone", "screenshot", "--path", str(path)).json
     assert answer["path"] == str(path)
     assert path.read_bytes().startswith(b"\x89PNG")
+    assert clawperator("phone", "screenshot", "claw-1", "--path", str(path)).json["serial"] == "claw-1"
+    assert clawperator("phone", "screenshot", "other").json["code"] == "PHONE_NOT_FOUND"
     error = clawperator("phone", "screenshot", "--path", str(tmp_path / "no" / "such" / "folder.png"))
     assert error.json["code"] == "SCREENSHOT_NOT_SAVED"
 

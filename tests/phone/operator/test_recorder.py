@@ -110,7 +110,7 @@ def test_a_session_is_a_file_of_the_contract(recorder: Recorder, storage: Storag
                 "resourceId": None,
                 "text": None,
                 "contentDesc": "Back",
-                "bounds": Bounds(0, 0, 0, 0),
+                "bounds": Bounds(0, 0, 0, 0)._asdict(),
                 "type": "click",
             },
         ),
@@ -146,7 +146,7 @@ def test_an_event_is_written_with_the_fields_of_the_contract(
 
 def test_a_click_on_an_empty_rectangle_has_empty_bounds() -> None:
     event = AccessibilityEvent(kind="view_clicked", package="app", bounds=Bounds(5, 5, 5, 9))
-    assert describe(event)["bounds"] == Bounds(0, 0, 0, 0)
+    assert describe(event)["bounds"] == Bounds(0, 0, 0, 0)._asdict()
 
 
 @pytest.mark.random

@@ -44,6 +44,8 @@ def build_execution(
 ) -> Document:
     """The execution of one action. --timeout is its timeout, and bounds how long it looks for its element.
 
+    With a timeout of 0 it looks once.
+
     ``expected`` is what the command itself expects afterwards, besides what the flags name.
     """
     if (user := user_choice(call)) is not None:
@@ -53,13 +55,15 @@ def build_execution(
     if call.arguments.has("--settle"):
         params = {**(params or {}), "settle": True}
     timeout = call.options.timeout_ms
-    document = with_timeout(single_action(action, params), timeout)
+    document = single_action(action, params)
     if timeout is None or params is None or not {"matcher", "labelMatcher"} & params.keys():
-        return document
-    from clawperator.contract import looks_for_node, retry_within
+        return with_timeout(document, timeout)
+    from clawperator.contract import look_retry, looks_for_node, retry_within
 
     if not looks_for_node(action):
-        return document
+        return with_timeout(document, timeout)
+    if timeout == 0:  # look once, as in Python
+        return single_action(action, {**params, "retry": look_retry(0)})
     return with_timeout(single_action(action, {**params, "retry": retry_within(timeout)}), timeout)
 
 

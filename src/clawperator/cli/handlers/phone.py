@@ -82,7 +82,7 @@ def fault(call: Call) -> CommandResult:
 def screenshot(call: Call) -> CommandResult:
     import base64
 
-    serial = _chosen(call, running=True, positional=False)
+    serial = _chosen(call, running=True)
     path = call.arguments.get("--path") or f"{serial}.png"
     png = base64.b64decode(control_phone(serial, "screenshot")["png"])
     try:

@@ -270,7 +270,7 @@ def describe(event: AccessibilityEvent) -> dict[str, Any]:
                 "resourceId": _clean(event.resource_id),
                 "text": _clean(event.text),
                 "contentDesc": _clean(event.content_desc),
-                "bounds": bounds,
+                "bounds": bounds._asdict(),
                 "type": "click",
             }
         case "view_scrolled":

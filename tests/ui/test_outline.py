@@ -11,8 +11,9 @@ from clawperator._text import is_blank
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.outline import OutlineElement, outline_of, screen_frame
 from clawperator.ui.outline_text import outline_objects, quote, render_outline
+from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.visible import visible_nodes
-from tests.ui.trees import hierarchies, hierarchy, node
+from tests.ui.trees import DUMPS, REAL_DUMPS, hierarchies, hierarchy, node
 
 FRAME = Bounds(0, 0, 100, 100)
 LAYOUT = "android.widget.LinearLayout"
@@ -72,6 +73,77 @@ def test_a_switch_that_can_be_touched_has_its_own_line() -> None:
 )
 def test_states_are_words_after_the_texts(class_: str, attributes: Any, expected: str) -> None:
     assert lines(node(class_=class_, text="A", **attributes)) == [expected]
+
+
+# What is selected
+
+
+def test_the_active_tab_is_shown_although_it_takes_no_clicks() -> None:
+    active = node(node(class_=LAYOUT), text("Home"), class_="android.view.View", selected="true")
+
+    assert lines(node(active, row(text("Countries")), row(text("Profiles")))) == [
+        'tab "Home" selected',
+        'button "Countries"',
+        'button "Profiles"',
+    ]
+
+
+def test_the_active_tab_is_shown_without_a_label_too() -> None:
+    icon = node(class_="android.widget.ImageView", selected="true")
+
+    shown = lines(node(row(), node(icon, class_="android.view.View", selected="true"), row()))
+
+    assert [line.split()[0] for line in shown] == ["button", "tab", "button"]
+    assert "selected" in shown[1]
+
+
+def test_what_is_selected_among_plain_texts_is_a_text_and_no_tab() -> None:
+    chosen = node(text("Monday"), class_=LAYOUT, selected="true")
+
+    assert lines(node(chosen, text("Tuesday"))) == ['"Monday" selected', '"Tuesday"']
+
+
+def test_one_selected_row_of_a_long_list_is_no_tab() -> None:
+    rows = [row(text(f"Row {number}")) for number in range(30)]
+
+    assert lines(node(text("Chosen", selected="true"), *rows))[0] == '"Chosen" selected'
+
+
+def test_a_selected_layout_without_a_label_is_left_out() -> None:
+    assert lines(node(node(class_=LAYOUT, selected="true"), text("A"))) == ['"A"']
+
+
+def test_a_checked_text_that_cannot_be_touched_is_shown_as_checked() -> None:
+    assert lines(text("Monday", checked="true")) == ['"Monday" checked']
+
+
+def test_a_selected_text_selects_its_row() -> None:
+    assert lines(row(text("Home", selected="true"))) == ['button "Home" selected']
+    assert lines(row(text("Home", selected="true"), selected="true")) == ['button "Home" selected']
+
+
+def test_two_views_of_one_state_are_one_row() -> None:
+    mark = node(class_="android.widget.RadioButton", checkable="true", checked="true")
+    label = text("5G", class_="android.widget.CheckedTextView", checkable="true", checked="true")
+
+    assert lines(row(mark, label)) == ['radio "5G" checked']
+
+
+@pytest.mark.skipif(not DUMPS, reason="no captures")
+@pytest.mark.parametrize(
+    ("capture", "expected"),
+    [
+        ("vpn-compose", ['tab "Home" selected']),
+        ("bottom-navigation", ['tab "Notifications" selected']),
+        ("news-bottom-bar", ['tab "All Articles" selected', 'tab "MyNews" selected']),
+    ],
+)
+def test_the_active_tabs_of_real_screens_are_shown(capture: str, expected: list[str]) -> None:
+    screen = parse_hierarchy((REAL_DUMPS / f"{capture}.xml").read_text("utf-8"))
+
+    shown = render_outline(outline_of(screen, screen_frame(screen))).splitlines()
+
+    assert [line for line in shown if line.endswith(" selected")] == expected
 
 
 def test_a_text_field_shows_its_label_and_what_it_holds() -> None:

@@ -1,8 +1,11 @@
 """The outline of a screen: one element for each thing a user can see or touch.
 
-The texts of a clickable row belong to its element, and so does a switch that cannot be touched by itself. Layouts
-without a label are left out. What the outline cannot show is a notice.
+The texts of a clickable row belong to its element, and so does a switch that cannot be touched by itself. The
+active tab is an element although it takes no clicks. Layouts without a label are left out. What the outline cannot
+show is a notice.
 """
+
+from itertools import islice
 
 from msgspec import Struct
 
@@ -42,6 +45,11 @@ _GENERIC = frozenset(("unknown", "container", "text", "label", "title", "listite
 _MAX_CACHED = 4_096
 # A longer text is shown up to here.
 MAX_SHOWN = 2_000
+_CHECK_STATES = frozenset(("on", "off", "checked", "unchecked"))
+# More siblings are a list, not tabs.
+_MAX_TABS = 16
+# How many nodes of a selected one are searched for a label.
+_MAX_SEARCHED = 64
 
 
 class OutlineElement(Struct, eq=False):
@@ -122,7 +130,7 @@ class _Walk:
         # Of a scrollable element, the directions in which it has nodes that are not visible.
         self.hidden: dict[int, set[str]] = {}
 
-    def run(self, hierarchy: Hierarchy) -> "_Walk":  # noqa: C901, PLR0912 - one loop, for speed
+    def run(self, hierarchy: Hierarchy) -> "_Walk":  # noqa: C901, PLR0912, PLR0915 - one loop, for speed
         elements, scrollers, shows = self.elements, self.scrollers, self._shows
         # A node, its depth, the element that its texts belong to, and the position of the scrollable one.
         waiting: list[tuple[Node, int, OutlineElement | None, int]]
@@ -152,6 +160,13 @@ class _Walk:
                     depth += 1
                     if is_scrollable or id(node) in self._pages or special in _OWN_ELEMENT:
                         owner = None
+            elif owner is None and "true" in (get("selected"), get("checked")) and _is_choice(node):
+                owner = _new_choice(node, depth, special)
+                elements.append(owner)
+                scrollers.append(scroller)
+                depth += 1
+                if id(node) in self._pages:
+                    owner = None
             elif get("text") or get("content-desc"):
                 if owner is not None:
                     _merge_texts(owner, node)
@@ -208,9 +223,29 @@ def _new_element(node: Node, depth: int, special: str) -> OutlineElement:
     return OutlineElement(node, depth, role, texts, _states(role, attributes), content)
 
 
+def _is_choice(node: Node) -> bool:
+    """Whether a selected node is shown as such: it has a label, or it is one of several tabs."""
+    return _is_tab(node) or any(below.label for below in islice(node.walk(), _MAX_SEARCHED))
+
+
+def _is_tab(node: Node) -> bool:
+    """Whether the siblings of a selected node can be touched: the active tab itself often takes no clicks."""
+    siblings = node.parent.children if node.parent is not None else []
+    return len(siblings) <= _MAX_TABS and any(_is_touchable(one.attributes) for one in siblings if one is not node)
+
+
+def _new_choice(node: Node, depth: int, special: str) -> OutlineElement:
+    element = _new_element(node, depth, special)
+    if _is_tab(node):
+        element.role = "tab"
+    elif element.role == "container":
+        element.role = "text"
+    return element
+
+
 def _states(role: str, attributes: dict[str, str]) -> list[str]:
     get = attributes.get
-    states = [_switch_state(role, attributes)] if get("checkable") == "true" else []
+    states = [_switch_state(role, attributes)] if "true" in (get("checkable"), get("checked")) else []
     if get("password") == "true":
         states.append("password")
     if get("scrollable") == "true":
@@ -248,7 +283,12 @@ def _add_text(texts: list[str], text: str) -> None:
 
 
 def _merge_texts(owner: OutlineElement, node: Node) -> None:
-    """Add the texts of a node to the element that contains it, except for those that its description repeats."""
+    """Add the texts of a node to the element that contains it, except for those that its description repeats.
+
+    A selected text selects its row.
+    """
+    if node.attributes.get("selected") == "true" and "selected" not in owner.states:
+        owner.states.append("selected")
     described = owner.node.attributes.get("content-desc")
     text, description = node.attributes.get("text"), node.attributes.get("content-desc")
     if text and not (described and text in described):
@@ -258,9 +298,12 @@ def _merge_texts(owner: OutlineElement, node: Node) -> None:
 
 
 def _merge_switch(owner: OutlineElement, node: Node) -> bool:
-    """Make the state of a switch the state of its row, unless the row has another one."""
-    if owner.node.flag("checkable"):
-        return owner.node.flag("checked") == node.flag("checked")
+    """Make the state of a switch the state of its row, unless the row has another one.
+
+    A row may have a second view for the same state: one that draws it, and one with the label.
+    """
+    if owner.states and owner.states[0] in _CHECK_STATES and (owner.node.flag("checkable") or not owner.texts):
+        return (owner.states[0] in ("on", "checked")) == node.flag("checked")
     if owner.role != "button":
         return False
     role = _learn_special(node.class_name) if "radio" in node.class_name.lower() else role_of(node)

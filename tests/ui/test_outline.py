@@ -175,11 +175,50 @@ def test_the_text_of_any_password_node_is_hidden_also_in_a_row() -> None:
     ]
 
 
-def test_an_unlabelled_icon_has_its_id_or_else_its_class() -> None:
+def test_an_unlabelled_icon_has_its_id_or_else_its_class_and_its_place() -> None:
     by_id = node(class_="android.widget.ImageButton", clickable="true", resource_id="app:id/more")
     by_class = node(class_="android.widget.ImageButton", clickable="true")
 
-    assert lines(by_id, by_class) == ["button #more", "button .ImageButton"]
+    assert lines(by_id, by_class) == ["button #more", "button .ImageButton centre"]
+
+
+def test_an_image_that_can_be_clicked_is_a_button() -> None:
+    assert lines(node(class_="android.widget.ImageView", content_desc="1", clickable="true")) == ['button "1"']
+    assert lines(node(class_="android.widget.ImageView", content_desc="A photo")) == ['image "A photo"']
+
+
+@pytest.mark.parametrize(
+    ("bounds", "place"),
+    [
+        ("[0,0][10,10]", "top-left"),
+        ("[0,0][100,10]", "top"),
+        ("[90,0][100,10]", "top-right"),
+        ("[0,40][10,60]", "left"),
+        ("[20,20][80,80]", "centre"),
+        ("[100,60][90,40]", "right"),
+        ("[0,90][10,100]", "bottom-left"),
+        ("[0,90][100,100]", "bottom"),
+        ("[90,90][100,100]", "bottom-right"),
+    ],
+)
+def test_the_place_of_an_unlabelled_element_is_a_part_of_the_screen(bounds: str, place: str) -> None:
+    assert lines(row(bounds=bounds)) == [f"button .LinearLayout {place}"]
+
+
+def test_one_unlabelled_element_inside_a_labelled_one_needs_no_place() -> None:
+    rows = [row(text(name), row(resource_id="app:id/more")) for name in ("Milk", "Bread")]
+
+    assert lines(*rows) == ['button "Milk"', " button #more", 'button "Bread"', " button #more"]
+
+
+def test_unlabelled_elements_in_one_place_are_numbered_from_the_top_left() -> None:
+    icons = [row(bounds=f"[{left},0][{left + 8},8]", resource_id="app:id/icon") for left in (92, 68, 80)]
+
+    assert [line.removeprefix("button #icon ") for line in lines(*icons)] == [
+        "top-right 3/3",
+        "top-right 1/3",
+        "top-right 2/3",
+    ]
 
 
 def test_an_id_is_not_shown_beside_a_label() -> None:
@@ -223,7 +262,7 @@ def test_a_row_whose_text_is_cut_at_the_edge_of_its_list_means_more() -> None:
 def test_a_clickable_page_does_not_swallow_its_texts() -> None:
     page = row(*(text(f"Line {number}") for number in range(12)))
 
-    assert lines(page) == ["button .LinearLayout", *(f' "Line {number}"' for number in range(12))]
+    assert lines(page) == ["button .LinearLayout centre", *(f' "Line {number}"' for number in range(12))]
 
 
 def test_a_clickable_layout_without_a_label_around_other_elements_is_left_out() -> None:

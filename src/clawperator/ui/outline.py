@@ -5,6 +5,7 @@ active tab is an element although it takes no clicks. Layouts without a label ar
 show is a notice.
 """
 
+from collections import Counter
 from itertools import islice
 
 from msgspec import Struct
@@ -56,7 +57,8 @@ class OutlineElement(Struct, eq=False):
     """An element of an outline.
 
     ``texts`` are its label and the further texts of its row. ``content`` is what a field or slider holds; four
-    dots for a password. ``ref`` is empty until the references number it.
+    dots for a password. ``ref`` is empty until the references number it. ``position`` is the part of the screen of
+    a touchable element that nothing else names.
     """
 
     node: Node
@@ -66,6 +68,7 @@ class OutlineElement(Struct, eq=False):
     states: list[str]
     content: str | None = None
     ref: str = ""
+    position: str = ""
 
     @property
     def label(self) -> str:
@@ -102,7 +105,19 @@ def outline_of(hierarchy: Hierarchy, frame: Bounds, *, overlay: str | None = Non
     for scroller, directions in found.hidden.items():
         _mark_more(found.elements[scroller], directions)
     elements = _without_wrappers(found.elements, pages)
+    _mark_positions(elements, frame)
     return Outline(elements, _notices(elements, overlay))
+
+
+def parents_of(elements: list[OutlineElement]) -> list[OutlineElement | None]:
+    """The element that contains each element."""
+    parents: list[OutlineElement | None] = []
+    path: list[OutlineElement] = []
+    for element in elements:
+        del path[element.depth :]
+        parents.append(path[-1] if path else None)
+        path.append(element)
+    return parents
 
 
 def screen_frame(hierarchy: Hierarchy) -> Bounds:
@@ -215,7 +230,9 @@ def _new_element(node: Node, depth: int, special: str) -> OutlineElement:
         _add_text(texts, attributes.get("text", ""))
         _add_text(texts, attributes.get("content-desc", ""))
     role = role_of(node) if special in _ROLE_OF_NODE else special
-    if special == "" and (role in _GENERIC or role == "button"):
+    if role == "icon" and _is_touchable(attributes):
+        role = "button"
+    elif special == "" and (role in _GENERIC or role == "button"):
         is_button = _is_touchable(attributes) and attributes.get("scrollable") != "true"
         role = "button" if is_button else "text" if texts else "container"
     if role == "button" and special == "" and attributes.get("checkable") == "true":
@@ -346,6 +363,42 @@ def _without_wrappers(elements: list[OutlineElement], pages: set[int]) -> list[O
         else:
             kept.append(element)
     return kept
+
+
+def _mark_positions(elements: list[OutlineElement], frame: Bounds) -> None:
+    """Mark touchable elements without a label by their part of the screen, numbered where several share it.
+
+    An id that no other of them has is enough, and so is a labelled element around only one of them.
+    """
+    unnamed = [at for at, one in enumerate(elements) if not one.texts and _is_touchable(one.node.attributes)]
+    if not unnamed:
+        return
+    parents = parents_of(elements)
+    names = [
+        (id(above) if (above := parents[at]) and above.texts else 0, elements[at].node.resource_id)
+        for at in unnamed
+    ]
+    known = Counter(names)
+    places: dict[str, list[OutlineElement]] = {}
+    for at, name in zip(unnamed, names, strict=True):
+        if name == (0, "") or known[name] > 1:
+            places.setdefault(_part_of(frame, elements[at].node.bounds), []).append(elements[at])
+    for place, sharing in places.items():
+        sharing.sort(key=lambda element: element.node.bounds.centre[::-1])
+        for number, element in enumerate(sharing, 1):
+            element.position = f"{place} {number}/{len(sharing)}" if len(sharing) > 1 else place
+
+
+def _part_of(frame: Bounds, area: Bounds) -> str:
+    """The part of the frame, in thirds, where the centre of an area is: ``top-left``, ``top``, ``centre``, ..."""
+    x, y = area.centre
+    row = (
+        "top" if (y - frame.top) * 3 < frame.height else "bottom" if (frame.bottom - y) * 3 < frame.height else ""
+    )
+    column = (
+        "left" if (x - frame.left) * 3 < frame.width else "right" if (frame.right - x) * 3 < frame.width else ""
+    )
+    return "-".join(filter(None, (row, column))) or "centre"
 
 
 def _mark_cut_rows(elements: list[OutlineElement], scrollers: list[int]) -> None:

@@ -1,9 +1,9 @@
 """Outlines as text and as objects, with a limit on their size.
 
-A line is: one space for each level, the reference, the role, ``#id`` or ``.Class`` where there is no label, the
-quoted texts, ``=`` and the quoted content of a field, and the states. Plain text has no role. All text of apps is
-quoted or a plain name, so a line that begins with ``!`` is a notice of ours. Very long texts
-are cut, with a notice.
+A line is: one space for each level, the reference, the role, ``#id`` or ``.Class`` and the part of the screen
+where there is no label, the quoted texts, ``=`` and the quoted content of a field, and the states. Plain text has
+no role. All text of apps is quoted or a plain name, so a line that begins with ``!`` is a notice of ours. Very
+long texts are cut, with a notice.
 """
 
 import re
@@ -54,6 +54,8 @@ def render_element(element: OutlineElement) -> str:
     texts = element.texts
     if not texts:
         words.append(element.role + element_hint(element))
+        if element.position:
+            words.append(element.position)
     else:
         if element.role != "text":
             words.append(element.role)

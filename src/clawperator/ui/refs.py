@@ -15,7 +15,7 @@ from msgspec import Struct
 from clawperator._text import distance
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
-from clawperator.ui.outline import Outline, OutlineElement, outline_of
+from clawperator.ui.outline import Outline, OutlineElement, outline_of, parents_of
 from clawperator.ui.outline_text import quote
 
 # The part of the labels of the smaller screen that the other one must have. A few labels are more often shared by
@@ -201,7 +201,7 @@ class _Rows:
 
     def __init__(self, elements: list[OutlineElement]) -> None:
         self._elements = elements
-        self._parents = _parents(elements)
+        self._parents = parents_of(elements)
         # The static texts below each node, up to the row of a list.
         self._texts: dict[int, list[str]] = {}
         for element in elements:
@@ -226,17 +226,6 @@ class _Rows:
     def scroller(self, at: int) -> Node | None:
         """The nearest scrollable node above an element."""
         return next((above for above in self._elements[at].node.ancestors() if above.flag("scrollable")), None)
-
-
-def _parents(elements: list[OutlineElement]) -> list[OutlineElement | None]:
-    """The element that contains each element."""
-    parents: list[OutlineElement | None] = []
-    path: list[OutlineElement] = []
-    for element in elements:
-        del path[element.depth :]
-        parents.append(path[-1] if path else None)
-        path.append(element)
-    return parents
 
 
 def _row_of(node: Node) -> list[Node]:
@@ -303,11 +292,11 @@ def _nearest(known: ElementFingerprint, found: Outline) -> list[int]:
 
 
 def describe(element: OutlineElement) -> str:
-    """An element in a few words: its reference, role and label."""
+    """An element in a few words: its reference, role, and label or place."""
     label = (
         quote(element.label[:_MAX_LABEL]) if element.texts else f"#{element.short_id}" if element.short_id else ""
     )
-    return " ".join(filter(None, (element.ref, element.role, label)))
+    return " ".join(filter(None, (element.ref, element.role, label, element.position)))
 
 
 def stale_reference(ref: str, reason: str, candidates: tuple[str, ...] = ()) -> ClawError:

@@ -183,8 +183,10 @@ def test_an_unlabelled_icon_has_its_id_or_else_its_class_and_its_place() -> None
 
 
 def test_an_image_that_can_be_clicked_is_a_button() -> None:
-    assert lines(node(class_="android.widget.ImageView", content_desc="1", clickable="true")) == ['button "1"']
-    assert lines(node(class_="android.widget.ImageView", content_desc="A photo")) == ['image "A photo"']
+    key = node(class_="android.widget.ImageView", content_desc="1", clickable="true", bounds="[0,0][30,30]")
+    photo = node(class_="android.widget.ImageView", content_desc="A photo", bounds="[0,30][30,60]")
+
+    assert lines(key, photo) == ['button "1"', 'image "A photo"']
 
 
 @pytest.mark.parametrize(
@@ -288,6 +290,60 @@ def test_an_empty_tree_is_a_notice(roots: tuple[Node, ...]) -> None:
     assert [line[:19] for line in lines(*roots)] == ["! nothing to read: "]
 
 
+PICTURE = "! most of the screen is a picture without elements"
+
+
+def canvas(**attributes: str) -> Node:
+    written: Any = {"class_": "android.view.View", "bounds": "[0,20][100,100]", **attributes}
+    return node(**written)
+
+
+@pytest.mark.parametrize(
+    "screen",
+    [
+        (canvas(content_desc="Game view"),),
+        (canvas(content_desc="Game view", clickable="true"),),
+        (text("Level 1", bounds="[0,0][100,20]"), canvas(focusable="true")),
+        (canvas(class_="android.view.SurfaceView"), text("Score: 10", bounds="[0,40][100,60]")),
+    ],
+)
+def test_a_picture_that_covers_most_of_the_screen_is_a_notice_with_the_next_step(screen: tuple[Node, ...]) -> None:
+    shown = [line for line in lines(node(*screen)) if line.startswith("!")]
+
+    assert [line[: len(PICTURE)] for line in shown] == [PICTURE]
+    assert shown[0].endswith("; take a screenshot to see it, and click it by coordinates")
+
+
+@pytest.mark.parametrize(
+    "screen",
+    [
+        (text("A page of text"),),
+        (canvas(content_desc="Logo", bounds="[0,0][100,50]"),),
+        (canvas(content_desc="Photo"), row(text("Send"), bounds="[60,80][100,100]")),
+        (text("Empty space below", bounds="[0,0][100,20]"), canvas()),
+        (canvas(focusable="true"), text("No messages yet", bounds="[0,40][100,60]")),
+        (canvas(class_="android.widget.EditText", clickable="true"),),
+        (text("Notes", bounds="[0,0][100,20]"), canvas(scrollable="true")),
+        (text("Shown"), canvas(content_desc="Hidden", bounds="[0,200][100,400]")),
+    ],
+)
+def test_other_large_nodes_are_no_pictures(screen: tuple[Node, ...]) -> None:
+    assert not [line for line in lines(node(*screen)) if line.startswith("!")]
+
+
+@pytest.mark.skipif(not DUMPS, reason="no captures")
+def test_of_the_real_screens_only_the_game_is_a_picture() -> None:
+    screens = {path.stem: parse_hierarchy(path.read_text("utf-8", "replace")) for path in DUMPS}
+
+    found = [
+        name
+        for name, screen in screens.items()
+        if any(PICTURE[2:] in notice for notice in outline_of(screen, screen_frame(screen)).notices)
+    ]
+
+    assert found == ["game-view"]
+
+
 def test_an_overlay_is_a_notice() -> None:
     made = outline_of(hierarchy(text("A")), FRAME, overlay="com.example.bubble")
 
@@ -367,7 +423,9 @@ def many(count: int) -> Hierarchy:
 
 
 def test_a_very_long_text_is_cut_with_a_notice_and_hides_no_other_line() -> None:
-    screen = hierarchy(node(text("x" * 1_000_000), text("Pay"), row(resource_id="a:id/" + "+" * 10_000)))
+    screen = hierarchy(
+        node(text("x" * 1_000_000), text("Pay"), row(text(" "), resource_id="a:id/" + "+" * 10_000))
+    )
     made = outline_of(screen, FRAME)
     shown = render_outline(made).splitlines()
     assert shown[0] == '"' + "x" * 1_999 + '…"'

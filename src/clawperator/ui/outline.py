@@ -44,9 +44,17 @@ _WITHOUT_LABEL = frozenset(("textfield", "webview", "slider", "progress", "surfa
 _ROLE_OF_NODE = frozenset(("", "image", "button"))
 _GENERIC = frozenset(("unknown", "container", "text", "label", "title", "listitem", "row", "column", "image"))
 _MAX_CACHED = 4_096
+_NOTHING_TO_READ = "nothing to read: still loading, a protected window, or content that only a picture shows"
+_PICTURE = (
+    "most of the screen is a picture without elements; take a screenshot to see it, and click it by coordinates"
+)
+# Large nodes without children that are no pictures: empty fields, and web pages, which have their own notice.
+_NO_PICTURE = frozenset(("textfield", "webview"))
 # A longer text is shown up to here.
 MAX_SHOWN = 2_000
 _CHECK_STATES = frozenset(("on", "off", "checked", "unchecked"))
+# A screen with more elements has enough to read and to touch.
+_MAX_AROUND_PICTURE = 16
 # More siblings are a list, not tabs.
 _MAX_TABS = 16
 # How many nodes of a selected one are searched for a label.
@@ -106,7 +114,10 @@ def outline_of(hierarchy: Hierarchy, frame: Bounds, *, overlay: str | None = Non
         _mark_more(found.elements[scroller], directions)
     elements = _without_wrappers(found.elements, pages)
     _mark_positions(elements, frame)
-    return Outline(elements, _notices(elements, overlay))
+    notices = _notices(elements, overlay)
+    if len(elements) <= _MAX_AROUND_PICTURE and _NOTHING_TO_READ not in notices:
+        notices += _picture_notices(hierarchy, elements, frame)
+    return Outline(elements, notices)
 
 
 def parents_of(elements: list[OutlineElement]) -> list[OutlineElement | None]:
@@ -452,7 +463,7 @@ def _notices(elements: list[OutlineElement], overlay: str | None) -> list[str]:
     elif overlay:
         notices.append(f"another app's window covers part of the screen: {_safe_name(overlay)}")
     if not any(element.texts or element.is_touchable for element in elements):
-        notices.append("nothing to read: still loading, a protected window, or content that only a picture shows")
+        notices.append(_NOTHING_TO_READ)
     if cut := _count_cut(elements):
         notices.append(f"{cut} long text{'s' if cut > 1 else ''} cut after {MAX_SHOWN} characters")
     for at, element in enumerate(elements):
@@ -462,6 +473,33 @@ def _notices(elements: list[OutlineElement], overlay: str | None) -> list[str]:
             if inside is None or inside.depth <= element.depth:
                 notices.append("the web page has no readable content; take a screenshot to see it")
     return notices
+
+
+def _picture_notices(hierarchy: Hierarchy, elements: list[OutlineElement], frame: Bounds) -> list[str]:
+    """A notice where one node without children or text covers more than 60 % of the screen: a game or a canvas.
+
+    Nothing that can be touched lies on it. A node that is no element must take the focus and have no text on it:
+    others are empty space.
+    """
+    known = {id(element.node) for element in elements}
+    shows = visibility_test(frame)
+    for node in hierarchy.nodes:
+        if node.children or node.text or node.scrollable or not shows(node):
+            continue
+        seen = node.bounds.normalised().intersection(frame)
+        if (
+            seen.width * seen.height * 10 > frame.width * frame.height * 6
+            and (id(node) in known or node.focusable)
+            and _learn_special(node.class_name) not in _NO_PICTURE
+            and not any(
+                one.node is not node
+                and (one.is_touchable or (one.texts and id(node) not in known))
+                and seen.contains(*one.node.bounds.centre)
+                for one in elements
+            )
+        ):
+            return [_PICTURE]
+    return []
 
 
 def _count_cut(elements: list[OutlineElement]) -> int:

@@ -156,6 +156,23 @@ def test_the_hint_of_an_empty_field_is_not_its_content() -> None:
     assert lines(node(class_="android.widget.EditText", text="Title", hint="Title")) == ['textfield "Title"']
 
 
+def test_a_field_takes_its_name_from_the_hint_inside_of_it() -> None:
+    hint = node(text("Add a comment"), class_="android.view.View")
+    clear = node(text("Clear"), class_="android.view.View", clickable="true")
+    field: Any = {"class_": "android.widget.EditText", "clickable": "true"}
+
+    assert lines(node(hint, **field)) == ['textfield "Add a comment"']
+    assert lines(node(text("Comment"), text("0/40"), text="Hi", **field)) == [
+        'textfield "Comment" = "Hi"',
+        ' "0/40"',
+    ]
+    assert lines(node(clear, text="Hi", resource_id="a:id/note", **field)) == [
+        'textfield #note = "Hi"',
+        ' button "Clear"',
+    ]
+    assert lines(node(text("Optional"), content_desc="Note", **field)) == ['textfield "Note"', ' "Optional"']
+
+
 def test_the_content_of_a_password_field_is_hidden() -> None:
     field = node(class_="android.widget.EditText", text="hunter2", password="true", resource_id="a:id/pin")
 
@@ -237,6 +254,22 @@ def test_a_description_that_differs_from_the_text_follows_it() -> None:
 
 def test_a_text_that_the_description_of_its_row_repeats_is_not_listed_twice() -> None:
     assert lines(row(text("Wi-Fi"), text("On"), content_desc="Wi-Fi, On")) == ['button "Wi-Fi, On"']
+
+
+@pytest.mark.parametrize(
+    ("description", "inside", "expected"),
+    [
+        ("PA02100000001_02_JF", "0", 'button "PA02100000001_02_JF" "0"'),
+        ("Wi-Fi, On", "O", 'button "Wi-Fi, On" "O"'),
+        ("10 of 100", "10", 'button "10 of 100"'),
+        ("100 of 10", "10", 'button "100 of 10"'),
+        ("应用商店通知 更新", "通知", 'button "应用商店通知 更新"'),
+    ],
+)
+def test_only_whole_words_of_the_description_make_a_text_a_repetition(
+    description: str, inside: str, expected: str
+) -> None:
+    assert lines(row(text(inside), content_desc=description)) == [expected]
 
 
 def test_elements_inside_a_list_are_indented_by_one_space() -> None:

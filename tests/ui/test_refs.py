@@ -88,6 +88,17 @@ def test_the_content_of_a_field_is_no_part_of_its_fingerprint() -> None:
     assert find(form("other"), known).node is not None
 
 
+def test_a_field_is_found_when_the_hint_inside_of_it_has_given_way_to_its_content() -> None:
+    field: Any = {"class_": "android.widget.EditText", "clickable": "true"}
+    empty = page(node(text("Add a comment"), **field), *rows("Send", "Attach", "Close"))
+    filled = page(node(text="Thanks", **field), *rows("Send", "Attach", "Close"))
+
+    located = find(filled, fingerprint(empty, "Add a comment")).node
+
+    assert located is not None
+    assert located.text == "Thanks"
+
+
 def test_a_password_field_is_found_when_its_hint_has_given_way_to_a_password() -> None:
     def form(shown: str) -> Hierarchy:
         pin = node(class_="android.widget.EditText", text=shown, resource_id="a:id/pin", password="true")

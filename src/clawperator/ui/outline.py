@@ -52,6 +52,7 @@ _PICTURE = (
 _NO_PICTURE = frozenset(("textfield", "webview"))
 # A longer text is shown up to here.
 MAX_SHOWN = 2_000
+_FIRST_WITHOUT_SPACES = "\u2e80"
 _CHECK_STATES = frozenset(("on", "off", "checked", "unchecked"))
 # A screen with more elements has enough to read and to touch.
 _MAX_AROUND_PICTURE = 16
@@ -151,6 +152,8 @@ class _Walk:
         self._shows = visibility_test(frame)
         self._pages = pages
         self.elements: list[OutlineElement] = []
+        # Texts inside of fields that are the names of those.
+        self._names: set[int] = set()
         # Of each element, the position of the scrollable one that contains it, or -1.
         self.scrollers: list[int] = []
         # Of a scrollable element, the directions in which it has nodes that are not visible.
@@ -184,6 +187,8 @@ class _Walk:
                     elements.append(owner)
                     scrollers.append(scroller)
                     depth += 1
+                    if special == "textfield" and node.children and not owner.texts:
+                        self._take_name(owner)
                     if is_scrollable or id(node) in self._pages or special in _OWN_ELEMENT:
                         owner = None
             elif owner is None and "true" in (get("selected"), get("checked")) and _is_choice(node):
@@ -196,7 +201,7 @@ class _Walk:
             elif get("text") or get("content-desc"):
                 if owner is not None:
                     _merge_texts(owner, node)
-                elif node.label:
+                elif node.label and id(node) not in self._names:
                     element = _new_element(node, depth, special)
                     elements.append(element)
                     scrollers.append(scroller)
@@ -214,6 +219,17 @@ class _Walk:
                     elif scroller >= 0:
                         self._note_hidden(scroller, child)
         return self
+
+    def _take_name(self, field: OutlineElement) -> None:
+        """Name a field by the first text inside of it: Compose has the hint and the label there."""
+        buttons: set[int] = set()
+        for node in islice(field.node.walk(), 1, _MAX_SEARCHED):
+            if _is_touchable(node.attributes) or id(node.parent) in buttons:
+                buttons.add(id(node))
+            elif node.label not in ("", field.node.text) and not node.children and self._shows(node):
+                _merge_texts(field, node)
+                self._names.add(id(node))
+                break
 
     def _note_hidden(self, scroller: int, node: Node) -> None:
         area, at = self.elements[scroller].node.bounds.normalised(), node.bounds.normalised()
@@ -319,10 +335,26 @@ def _merge_texts(owner: OutlineElement, node: Node) -> None:
         owner.states.append("selected")
     described = owner.node.attributes.get("content-desc")
     text, description = node.attributes.get("text"), node.attributes.get("content-desc")
-    if text and not (described and text in described):
+    if text and not (described and _has_words(described, text)):
         _add_text(owner.texts, text)
-    if description and not (described and description in described):
+    if description and not (described and _has_words(described, description)):
         _add_text(owner.texts, description)
+
+
+def _has_words(text: str, words: str) -> bool:
+    """Whether a text contains the words as whole words."""
+    at = text.find(words)
+    while at >= 0:
+        end = at + len(words)
+        if not (at and _is_in_word(text[at - 1 : at + 1])) and not _is_in_word(text[end - 1 : end + 1]):
+            return True
+        at = text.find(words, at + 1)
+    return False
+
+
+def _is_in_word(pair: str) -> bool:
+    """Whether two neighbours belong to one word. Chinese, Japanese and Korean have no space between words."""
+    return len(pair) == 2 and pair.isalnum() and max(pair) < _FIRST_WITHOUT_SPACES
 
 
 def _merge_switch(owner: OutlineElement, node: Node) -> bool:

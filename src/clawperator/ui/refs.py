@@ -190,10 +190,14 @@ def fingerprints(screen: Outline) -> list[ElementFingerprint]:
 
 
 def _shows_hint(element: OutlineElement) -> bool:
-    """Whether the label of a field may be a hint that it shows while it is empty. Its id names it as well."""
+    """Whether the label of a field may be a hint that it shows while it is empty.
+
+    Its own text is needed to know it where it has no id.
+    """
     node = element.node
-    named = node.content_desc or node.attributes.get("hint", "")
-    return element.role == "textfield" and bool(node.resource_id) and not named
+    if element.role != "textfield" or node.content_desc or node.attributes.get("hint", ""):
+        return False
+    return bool(node.resource_id) or element.label != node.text.strip()
 
 
 class _Rows:

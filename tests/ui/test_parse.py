@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from clawperator.contract.limits import MAX_HIERARCHY_BYTES, MAX_HIERARCHY_DEPTH, MAX_HIERARCHY_NODES
 from clawperator.errors import ClawError
+from clawperator.ui.node import Bounds
 from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.visible import visible_nodes
 from tests.ui.trees import DUMPS, REAL_DUMPS
 
 HEAD = "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>"
@@ -120,6 +122,32 @@ def test_text_between_nodes_and_blanks_before_the_start_are_passed_over() -> Non
     assert text_of("\n " + one("x").replace("  <node", "W/Other: noise\n<node")) == "x"
 
 
+APPIUM = """<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>
+<hierarchy index="0" class="hierarchy" rotation="0" width="1080" height="2400">
+  <android.widget.FrameLayout class="android.widget.FrameLayout" bounds="[0,0][1080,2400]" displayed="true">
+    <android.widget.Button text="OK" class="android.widget.Button" clickable="true" bounds="[0,0][9,9]" />
+    <com.example.Chart_Inner class="com.example.Chart$Inner" displayed="false" bounds="[0,0][9,9]" />
+    <android.view.View content-desc="No class" bounds="[0,0][9,9]" />
+    <View class="View" bounds="[0,0][9,9]" />
+  </android.widget.FrameLayout>
+</hierarchy>"""
+
+
+def test_the_page_source_of_appium_is_a_hierarchy() -> None:
+    tree = parse_hierarchy(APPIUM)
+
+    assert [node.class_name.rpartition(".")[2] for node in tree.nodes] == [
+        "FrameLayout",
+        "Button",
+        "Chart$Inner",
+        "View",
+        "View",
+    ]
+    assert [node.label for node in tree.nodes] == ["", "OK", "", "No class", ""]
+    assert [node.text for node in visible_nodes(tree, Bounds(0, 0, 1080, 2400)) if node.clickable] == ["OK"]
+    assert len(visible_nodes(tree, Bounds(0, 0, 1080, 2400))) == 4
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n", "\r"])
 def test_any_line_ends_give_the_same_tree(end: str) -> None:
     plain = one("a&#10;b  c")
@@ -189,6 +217,7 @@ def test_the_number_of_nodes_has_a_limit() -> None:
         == MAX_HIERARCHY_NODES
     )
     assert reason(f"<hierarchy>{'<node/>' * (MAX_HIERARCHY_NODES + 1)}</hierarchy>") == "nodes"
+    assert reason(f"<hierarchy>{'<a.B/>' * (MAX_HIERARCHY_NODES + 1)}</hierarchy>") == "nodes"
 
 
 def test_size_has_a_limit_in_bytes() -> None:

@@ -37,9 +37,9 @@ _AGAIN = "Run 'clawperator snapshot' again, and keep the whole output from '<hie
 
 
 def parse_hierarchy(data: bytes | str) -> Hierarchy:
-    """The tree of a UI Automator dump, as ``uiautomator dump`` or the Operator writes it.
+    """The tree of a UI Automator dump, as ``uiautomator dump`` or the Operator writes it, or of an Appium source.
 
-    ``HIERARCHY_INVALID`` when it is anything but one whole ``<hierarchy>`` of ``<node>`` elements;
+    ``HIERARCHY_INVALID`` when it is anything but one whole ``<hierarchy>`` of ``<node>`` elements or classes;
     ``details.reason`` is one of ``size``, ``nodes``, ``depth``, ``encoding``, ``dtd``, ``root``, ``element``,
     ``truncated``, ``trailing`` and ``syntax``.
 
@@ -58,7 +58,7 @@ def parse_hierarchy(data: bytes | str) -> Hierarchy:
     if b"\0" in raw[:4]:
         raise _invalid("encoding", "the hierarchy is not UTF-8 text")
     if len(raw) > MAX_HIERARCHY_NODES * _SHORTEST_NODE and raw.count(b"<node") > MAX_HIERARCHY_NODES:
-        raise _invalid("nodes", f"the hierarchy has more than {MAX_HIERARCHY_NODES} nodes")
+        raise _too_many()
     end = raw.rfind(b"</hierarchy>") + 1
     # A test for a byte is much cheaper than a regular expression.
     if b"\t" in raw or _BREAK.search(raw, 0, end) or (b"\r" in raw and _RETURN.search(raw, 0, end)):
@@ -93,7 +93,7 @@ def _read(raw: bytes) -> Hierarchy:
 
     def start(name: str, attributes: dict[str, str]) -> None:
         if name != "node":
-            raise _invalid("element", f"the hierarchy has a <{printable(name[:40])}>; only nodes are allowed")
+            _accept_class(name, attributes, len(nodes))
         depth = len(nodes) - len(ends)
         parent = path[depth]
         node = Node(attributes, parent)
@@ -117,6 +117,17 @@ def _read(raw: bytes) -> Hierarchy:
     for root in roots:
         root.parent = None
     return Hierarchy(top.attributes, roots, nodes)
+
+
+def _accept_class(name: str, attributes: dict[str, str], count: int) -> None:
+    """Accept an element of Appium's page source, which is named by its class, with the attributes of a node."""
+    if "." not in name and attributes.get("class") != name:
+        raise _invalid("element", f"the hierarchy has a <{printable(name[:40])}>; only nodes are allowed")
+    if count >= MAX_HIERARCHY_NODES:
+        raise _too_many()
+    attributes.setdefault("class", name)
+    if "displayed" in attributes:
+        attributes.setdefault("visible-to-user", attributes["displayed"])
 
 
 def _refuse_doctype(*_: object) -> None:
@@ -171,6 +182,10 @@ def _explain(error: ExpatError) -> ClawError:
 
 def _too_large() -> ClawError:
     return _invalid("size", f"the hierarchy is larger than {MAX_HIERARCHY_BYTES} bytes")
+
+
+def _too_many() -> ClawError:
+    return _invalid("nodes", f"the hierarchy has more than {MAX_HIERARCHY_NODES} nodes")
 
 
 def _truncated() -> ClawError:

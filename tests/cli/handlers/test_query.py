@@ -103,6 +103,13 @@ def test_a_file_without_a_snapshot_is_refused(tmp_path: Path, content: str | Non
     assert ran.json["hint"]
 
 
+def test_the_page_source_of_appium_is_a_saved_snapshot(tmp_path: Path) -> None:
+    saved = tmp_path / "source.xml"
+    saved.write_text('<hierarchy><android.widget.Button text="OK" bounds="[0,0][9,9]" /></hierarchy>')
+
+    assert clawperator("query", "--file", str(saved), "--class", "Button", "--text", "OK").json["count"] == 1
+
+
 def test_a_reference_is_not_looked_up_in_a_file(saved: Path) -> None:
     assert clawperator("query", "e1", "--file", str(saved)).json["code"] == "EXECUTION_VALIDATION_FAILED"
 

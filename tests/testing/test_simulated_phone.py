@@ -65,6 +65,20 @@ def test_the_live_screen_and_a_snapshot_are_searched_alike(any_phone: AndroidPho
     assert info.value.code == "MISSING_SELECTOR"
 
 
+def test_the_nearest_ancestor_with_a_label_is_the_row_of_that_label(any_phone: AndroidPhone) -> None:
+    any_phone.open_app(SETTINGS)
+    any_phone.click("Display")
+    dark: Selector = {"role": "switch", "ancestor": {"descendant": "Dark theme"}}
+    dark_off: Selector = {"role": "switch", "ancestor": {"descendant": "Dark theme"}, "checked": False}
+    adaptive: Selector = {"role": "switch", "ancestor": {"descendant": "Adaptive brightness"}}
+    any_phone.click("Dark theme")
+
+    assert [node.checked for node in any_phone.find_all(**dark)] == [True]
+    assert [node.checked for node in any_phone.find_all(**adaptive)] == [False]
+    assert any_phone.find(**dark_off) is None
+    assert len(any_phone.snapshot().find_all(**dark)) == 1
+
+
 @pytest.mark.parametrize(
     ("selector", "label"),
     [

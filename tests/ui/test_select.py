@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from clawperator.contract import HOST_FIELDS, NodeSelector
 from clawperator.ui import Bounds, Hierarchy, Node, find_nodes, role_of, visible_nodes
@@ -73,7 +74,9 @@ def _holds(screen: list[Node], one: Node, wanted: NodeSelector) -> bool:
             name: partial(_has_flag, one, name)
             for name in ("checked", "focused", "selected", "scrollable", "password")
         },
-        "ancestor": lambda _: any(other in one.ancestors() for other in related("ancestor")),
+        "ancestor": lambda v: any(
+            other in one.ancestors() for other in _containers(screen, v, replace(wanted, **_AFTER_ANCESTOR))
+        ),
         "descendant": lambda _: any(one in other.ancestors() for other in related("descendant")),
         "sibling": lambda _: any(
             other is not one and other.parent is one.parent and one.parent for other in related("sibling")
@@ -85,6 +88,29 @@ def _holds(screen: list[Node], one: Node, wanted: NodeSelector) -> bool:
     return all(
         condition(given_(name)) for name, condition in conditions.items() if given_(name) is not msgspec.UNSET
     )
+
+
+# What is tested after the ancestor.
+_AFTER_ANCESTOR: dict[str, Any] = dict.fromkeys(
+    (
+        *("ancestor", "not_", "below", "above", "leftOf", "rightOf", "index"),
+        *("checked", "enabled", "focused", "selected", "scrollable", "password"),
+    ),
+    msgspec.UNSET,
+)
+
+
+def _containers(screen: list[Node], ancestor: NodeSelector, candidate: NodeSelector) -> list[Node]:
+    """The matches of an ancestor; with ``descendant``, the nearest around each one that contain a candidate."""
+    matches = _related(screen, ancestor)
+    if ancestor.descendant is msgspec.UNSET:
+        return matches
+    candidates = _related(screen, candidate)
+    containers = []
+    for inside in _related(screen, ancestor.descendant):
+        around = [one for one in inside.ancestors() if one in matches]
+        containers += [one for one in around if any(one in other.ancestors() for other in candidates)][:1]
+    return containers
 
 
 def _oracle(screen: list[Node], among: list[Node], wanted: NodeSelector) -> list[Node]:
@@ -229,6 +255,18 @@ ROWS = hierarchy(
         ({"shortId": "title", "textMatches": "B.*h"}, ["[0,20][50,40]"]),
         ({"textMatches": "B"}, []),
         ({"descendant": {"textEquals": "Wi-Fi"}, "ancestor": {"role": "list"}}, ["[0,0][100,20]"]),
+        ({"role": "switch", "ancestor": {"role": "list"}}, ["[60,0][90,20]", "[60,20][90,40]"]),
+        ({"role": "switch", "ancestor": {"descendant": {"textEquals": "Bluetooth"}}}, ["[60,20][90,40]"]),
+        ({"role": "switch", "ancestor": {"descendant": {"textEquals": "Bluetooth"}}, "checked": True}, []),
+        (
+            {"role": "switch", "ancestor": {"descendant": {"shortId": "title"}}},
+            ["[60,0][90,20]", "[60,20][90,40]"],
+        ),
+        (
+            {"role": "switch", "ancestor": {"descendant": {"textEquals": "Bluetooth"}, "role": "list"}},
+            ["[60,0][90,20]", "[60,20][90,40]"],
+        ),
+        ({"textEquals": "Delete", "ancestor": {"descendant": {"textEquals": "Bluetooth"}}}, ["[0,40][50,60]"]),
         ({"shortId": "title", "not": {"textEquals": "Wi-Fi"}}, ["[0,20][50,40]"]),
         ({"anyOf": [{"textEquals": "Delete"}, {"textEquals": "Wi-Fi"}]}, ["[0,0][50,20]", "[0,40][50,60]"]),
         ({"textEquals": "Wi-Fi", "index": 1}, []),

@@ -72,7 +72,8 @@ class NodeSelector(
 ):
     """A selector with the fields that the host resolves. An Operator receives only those of ``NodeMatcher``.
 
-    A relation such as ``ancestor`` holds when some node in that relation matches the selector given for it.
+    A relation such as ``ancestor`` holds when some node in that relation matches the selector given for it. An
+    ancestor that is given by a descendant is the nearest one.
     """
 
     ref: (

@@ -62,22 +62,37 @@ class _Search:
 
     def matches(self, selector: NodeSelector, among: list[Node]) -> list[Node]:
         tests = list(_own_tests(selector))
-        found = [node for node in among if all(test(node) for test in tests)]
+        # The nearest ancestor is that of the whole window, also where only a part of it is searched.
+        searched = among if selector.ancestor is UNSET else self._nodes
+        found = [node for node in searched if all(test(node) for test in tests)]
         for name, relation in _RELATIONS.items():
             nested = getattr(selector, name)
             if found and isinstance(nested, NodeSelector):
                 related = relation(self._nodes, self._nested(nested))
                 found = [node for node in found if id(node) in related]
-        if found and isinstance(selector.not_, NodeSelector):
-            unwanted = _ids(self._nested(selector.not_))
-            found = [node for node in found if id(node) not in unwanted]
         if found and isinstance(selector.anyOf, tuple):
             wanted = _ids(node for one in selector.anyOf for node in self._nested(one))
             found = [node for node in found if id(node) in wanted]
+        if found and isinstance(selector.ancestor, NodeSelector):
+            inside = self._inside(selector.ancestor, found) & _ids(among)
+            found = [node for node in found if id(node) in inside]
+        # After the ancestor, so that no element of another row is taken because it is in the wanted state.
+        states = list(_state_tests(selector))
+        found = [node for node in found if all(test(node) for test in states)]
+        if found and isinstance(selector.not_, NodeSelector):
+            unwanted = _ids(self._nested(selector.not_))
+            found = [node for node in found if id(node) not in unwanted]
         found = self._nearest_first(selector, found)
         if isinstance(selector.index, int):
             found = found[selector.index : selector.index + 1]
         return found
+
+    def _inside(self, ancestor: NodeSelector, candidates: list[Node]) -> set[int]:
+        """The nodes inside a match of ``ancestor``; of matches around the same node, inside the nearest one."""
+        around = self._nested(ancestor)
+        if isinstance(ancestor.descendant, NodeSelector):
+            around = _nearest_around(self._nested(ancestor.descendant), around, candidates)
+        return _inside(self._nodes, around)
 
     def _nested(self, selector: NodeSelector) -> list[Node]:
         found = self.matches(selector, self._nodes)
@@ -108,7 +123,7 @@ def _ids(nodes: Iterable[Node]) -> set[int]:
 
 
 def _own_tests(selector: NodeSelector) -> Iterator[Test]:
-    """The conditions on the node itself."""
+    """The conditions on the node itself, without its states."""
     if any(getattr(selector, name) is not UNSET for name in NodeMatcher.__struct_fields__):
         yield compile_matcher(_contract_fields(selector))
     if isinstance(selector.shortId, str):
@@ -121,6 +136,9 @@ def _own_tests(selector: NodeSelector) -> Iterator[Test]:
     if isinstance(selector.contentDescMatches, str):
         description = compile_linear(selector.contentDescMatches)
         yield lambda node: description.fullmatch(node.content_desc)
+
+
+def _state_tests(selector: NodeSelector) -> Iterator[Test]:
     for name in _STATES:
         wanted = getattr(selector, name)
         if isinstance(wanted, bool):
@@ -172,6 +190,22 @@ def _around(_nodes: list[Node], others: list[Node]) -> set[int]:
     return around
 
 
+def _nearest_around(nodes: list[Node], containers: list[Node], candidates: list[Node]) -> list[Node]:
+    """Of each node, the nearest container around it that also contains a candidate."""
+    wanted = _ids(containers) & _around([], candidates)
+    nearest: list[Node] = []
+    seen: set[int] = set()
+    for node in nodes:
+        for above in node.ancestors():
+            if id(above) in seen:
+                break
+            seen.add(id(above))
+            if id(above) in wanted:
+                nearest.append(above)
+                break
+    return nearest
+
+
 def _beside(nodes: list[Node], others: list[Node]) -> set[int]:
     by_parent: dict[int, set[int]] = {}
     for node in others:
@@ -185,7 +219,6 @@ def _beside(nodes: list[Node], others: list[Node]) -> set[int]:
 
 
 _RELATIONS: dict[str, Callable[[list[Node], list[Node]], set[int]]] = {
-    "ancestor": _inside,
     "descendant": _around,
     "sibling": _beside,
 }

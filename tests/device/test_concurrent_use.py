@@ -113,7 +113,7 @@ def test_the_holder_of_a_busy_phone_is_named(phones: list[str]) -> None:
     words = [sys.executable, "-m", "clawperator", "exec", json.dumps(plan), "--device", phones[0]]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as holder:
         waiting = clawperator("snapshot", "--device", phones[0], "--timeout", "1000")
-        while waiting.code == 0:  # it was quicker than the other one
+        while waiting.code == 0 and holder.poll() is None:  # it was quicker than the other one
             waiting = clawperator("snapshot", "--device", phones[0], "--timeout", "1000")
         error = waiting.json
         assert error["code"] == "EXECUTION_CONFLICT_IN_FLIGHT"

@@ -1,8 +1,17 @@
 """Results: the steps of a complete plan, and whether a plan may have changed the device."""
 
+import msgspec
 import pytest
 
-from clawperator.contract import ACTIONS, StepResult, changes_device, may_have_changed, step_mismatch
+from clawperator.contract import (
+    ACTIONS,
+    ExecutionResult,
+    ResultEnvelope,
+    StepResult,
+    changes_device,
+    may_have_changed,
+    step_mismatch,
+)
 
 ACTIONS_SENT = [("a1", "click"), ("a2", "sleep")]
 
@@ -71,3 +80,18 @@ def test_a_plan_may_have_changed_the_device_unless_its_steps_exclude_it(
     changed: bool,  # noqa: FBT001 - the expected result
 ) -> None:
     assert may_have_changed(steps) is changed
+
+
+@pytest.mark.parametrize(
+    ("failed", "code"),
+    [
+        (step("a1", "stop_recording", "RECORDING_NOT_IN_PROGRESS", message="no"), "RECORDING_NOT_IN_PROGRESS"),
+        (step("a1", "sleep", "COMMAND_TIMEOUT", message="no"), "RESULT_ENVELOPE_TIMEOUT"),
+        (step("a1", "click", "NODE_NOT_FOUND", message="no"), None),
+    ],
+)
+def test_some_failures_are_also_at_the_top_of_the_result(failed: StepResult, code: str | None) -> None:
+    envelope = ResultEnvelope("c", "t", "failed", [step("a0", "sleep"), failed], "step a1 failed")
+    document = msgspec.to_builtins(ExecutionResult(envelope, "claw-1", "operator").with_code())
+
+    assert (document.get("code"), document.get("message")) == (code, "no" if code else None)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from clawperator._text import one_line
 from clawperator.contract.action_types import changes_device
@@ -40,6 +41,13 @@ _NOT_PERFORMED = frozenset(
         "SECRET_REFUSED_WHILE_RECORDING",
     }
 )
+# Failures that are also at the top of the document, by the code of their step. An execution that runs past its
+# timeout has the code of a result that did not arrive in time, beside the steps that finished.
+_CODES_AT_TOP = {
+    "RECORDING_ALREADY_IN_PROGRESS": "RECORDING_ALREADY_IN_PROGRESS",
+    "RECORDING_NOT_IN_PROGRESS": "RECORDING_NOT_IN_PROGRESS",
+    "COMMAND_TIMEOUT": "RESULT_ENVELOPE_TIMEOUT",
+}
 
 
 class StepResult(Struct, frozen=True):
@@ -121,7 +129,8 @@ class ExecutionResult(Struct, frozen=True):
     """The document that a command prints after an execution on a device.
 
     ``backend`` is the one that ran it: operator or adb. ``operatorPackage`` is there when the device chose an
-    Operator other than the released one.
+    Operator other than the released one. ``code`` and ``message`` are those of a failure that is reported at the
+    top.
     """
 
     envelope: ResultEnvelope
@@ -130,3 +139,14 @@ class ExecutionResult(Struct, frozen=True):
     operatorPackage: str | UnsetType = UNSET
     terminalSource: Literal["clawperator_result"] = "clawperator_result"
     isCanonicalTerminal: bool = True
+    code: str | UnsetType = UNSET
+    message: str | UnsetType = UNSET
+
+    def with_code(self) -> "ExecutionResult":
+        """The same with the code of its failure at the top, where the failure has one there."""
+        envelope = self.envelope
+        data = next((step.data for step in envelope.stepResults if not step.success), {})
+        code = _CODES_AT_TOP.get(data.get("error") or envelope.errorCode or "")
+        if code is None:
+            return self
+        return replace(self, code=code, message=data.get("message") or envelope.error or code)

@@ -134,8 +134,8 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
         note_recordings(device.serial, envelope.stepResults)
     _log_end(envelope, _elapsed_ms(started), ran_by, ids)
     if package is not None or operator in (None, OPERATOR_PACKAGE):
-        return ExecutionResult(envelope, device.serial, ran_by)
-    return ExecutionResult(envelope, device.serial, ran_by, operator or UNSET)
+        operator = None
+    return ExecutionResult(envelope, device.serial, ran_by, operator or UNSET).with_code()
 
 
 def _log_end(envelope: ResultEnvelope, elapsed: int, backend: str, ids: dict[str, str]) -> None:

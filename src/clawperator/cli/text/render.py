@@ -68,7 +68,7 @@ def readable_result(result: CommandResult, call: Call | None) -> ReadableResult:
     """The text of a result on stdout, and of its error on stderr."""
     document = result.document
     members = msgspec.to_builtins(document)
-    if _is_error(members):
+    if _is_error(members) and not isinstance(document, ExecutionResult):
         return ReadableResult(None, _stderr(_problem_lines(members)), result.exit_code)
     problem = _problem_of(document, members)
     text = _stdout(_blocks(result, members, call))

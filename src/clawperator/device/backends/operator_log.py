@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
+from clawperator._notes import trace
 from clawperator.contract.limits import MAX_HIERARCHY_BYTES
 from clawperator.contract.wire import RESULT_PREFIX, SNAPSHOT_MARKER, sum_of
 
@@ -148,6 +149,8 @@ class OperatorLogReader:
     def _close(self, *, complete: bool) -> None:
         if self._lines is None:
             return
+        end = "complete" if complete else "incomplete"
+        trace(f"{SNAPSHOT_MARKER} {len(self._lines)} log lines, {self._size} characters, {end}")
         self.hierarchies.append(LoggedTree(tuple(self._lines), complete, self._has_drops))
         self._sizes.append(self._size)
         self._lines = None

@@ -165,7 +165,7 @@ def test_keywords_are_the_fields_of_a_selector() -> None:
         "anyOf": [{"textEquals": "OK"}, {"textMatches": "Y.s"}],
         "not": {"enabled": False},
     }
-    assert matcher(id="search") == {"shortId": "search"}
+    assert matcher(id="search") == {"resourceId": "search"}
     assert matcher(id="android:id/title", index=1) == {"resourceId": "android:id/title", "index": 1}
     assert matcher(ref="e12") == {"ref": "e12"}
 

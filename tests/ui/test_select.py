@@ -51,6 +51,12 @@ def _is_placed(one: Node, name: str, related: Callable[[str], list[Node]], _want
     return any(_gap(name, one.bounds, other.bounds) is not None for other in others)
 
 
+def _ids_meant(screen: list[Node], name: str) -> set[str]:
+    """The id itself, or, where no node has it and it has no package, every id that ends in it."""
+    present = {one.resource_id for one in screen}
+    return {name} if ":id/" in name or name in present else {one for one in present if one.endswith(f":id/{name}")}
+
+
 def _holds(screen: list[Node], one: Node, wanted: NodeSelector) -> bool:
     def given_(name: str) -> Any:
         return getattr(wanted, name)
@@ -59,7 +65,7 @@ def _holds(screen: list[Node], one: Node, wanted: NodeSelector) -> bool:
         return _related(screen, given_(name))
 
     conditions: dict[str, Callable[[Any], Any]] = {
-        "resourceId": lambda v: bool(v) and one.resource_id == v,
+        "resourceId": lambda v: bool(v) and one.resource_id in _ids_meant(screen, v),
         "role": lambda v: role_of(one) == v.casefold(),
         "textEquals": lambda v: one.label == v,
         "textContains": lambda v: v.casefold() in one.label.casefold(),
@@ -282,6 +288,27 @@ def test_a_short_id_stands_for_one_node() -> None:
         select_nodes(ROWS, selector(shortId="title"), FRAME)
     assert [one.text for one in caught.value.nodes] == ["Wi-Fi", "Bluetooth"]
     assert len(select_nodes(ROWS, selector(shortId="title"), FRAME, several=True)) == 2
+
+
+def test_an_id_without_a_package_is_an_exact_one_or_else_a_short_one() -> None:
+    tag = node(resource_id="title", bounds="[0,60][50,80]")
+    with_tag = hierarchy(node(*(node(resource_id=f"p:id/{name}") for name in ("title", "other")), tag))
+
+    assert select_nodes(with_tag, selector(resourceId="title"), FRAME) == [tag]
+    assert [one.resource_id for one in select_nodes(with_tag, selector(resourceId="other"), FRAME)] == [
+        "p:id/other"
+    ]
+    assert select_nodes(with_tag, selector(resourceId="p:id/none"), FRAME) == []
+    assert [one.text for one in select_nodes(ROWS, selector(resourceId="delete"), FRAME)] == ["Delete"]
+    assert len(find_nodes(ROWS, selector(className="Switch", rightOf={"resourceId": "title"}), FRAME)) == 2
+    with pytest.raises(AmbiguousSelectorError):
+        select_nodes(ROWS, selector(resourceId="title"), FRAME)
+
+
+def test_several_nodes_may_have_the_same_exact_id() -> None:
+    tags = hierarchy(node(node(resource_id="row"), node(resource_id="row")))
+
+    assert len(select_nodes(tags, selector(resourceId="row"), FRAME)) == 2
 
 
 def test_a_nested_selector_may_be_required_to_be_unique() -> None:

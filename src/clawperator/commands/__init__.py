@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     )
     from clawperator.commands.selectors import (
         ELEMENT,
-        ID_SEPARATOR,
         RELATION_FLAGS,
         STATES,
         TEXT_FLAGS,
@@ -44,7 +43,7 @@ else:
             "claw": "CLAW_COMMANDS CLAW_GLOBALS",
             "model": "BACKENDS BackendName Command Flag LEVELS Level POLICY_VARIABLE PathKind resolve_handler",
             "registry": "COMMANDS GLOBALS command_names find_by_path find_command leaves replacement value_flags",
-            "selectors": "ELEMENT ID_SEPARATOR RELATION_FLAGS STATES TEXT_FLAGS render_flags",
+            "selectors": "ELEMENT RELATION_FLAGS STATES TEXT_FLAGS render_flags",
             "servers": "OPEN_PAGE",
         },
     )
@@ -56,7 +55,6 @@ __all__ = [
     "COMMANDS",
     "ELEMENT",
     "GLOBALS",
-    "ID_SEPARATOR",
     "LEVELS",
     "OPEN_PAGE",
     "POLICY_VARIABLE",

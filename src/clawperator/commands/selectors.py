@@ -1,7 +1,6 @@
 """The flags of a selector: which field of a ``NodeSelector`` each one sets.
 
-``--id`` sets ``shortId`` for an id without a package, and ``--state`` sets the field of its state. The flags of a
-relation take a label, or the JSON of a selector.
+``--state`` sets the field of its state. The flags of a relation take a label, or the JSON of a selector.
 """
 
 from collections.abc import Mapping
@@ -9,7 +8,6 @@ from typing import Any
 
 from clawperator.commands.model import Flag, switch
 
-ID_SEPARATOR = ":id/"
 TEXT_FLAGS: Mapping[str, str] = {
     "text": "textEquals",
     "text-contains": "textContains",

@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 from clawperator.errors import ClawError
 
-# The field of each keyword. An id without a package is ``shortId``.
+# The field of each keyword.
 FIELDS = {
     "text": "textEquals",
     "text_contains": "textContains",
@@ -35,7 +35,6 @@ FIELDS = {
     "index": "index",
     "unique": "unique",
 }
-_PACKAGE_SEPARATOR = ":id/"
 # Keywords whose value is a selector.
 _NESTED = ("ancestor", "descendant", "sibling", "below", "above", "left_of", "right_of", "not_")
 
@@ -92,13 +91,7 @@ def find_matcher(text: str | None, selector: Mapping[str, Any]) -> dict[str, Any
     unknown = [name for name in given if name not in FIELDS]
     if unknown:
         raise TypeError(f"unknown selector keyword {unknown[0]!r}; use {', '.join(FIELDS)}")
-    return {_field(name, value): _value(name, value) for name, value in given.items() if value is not None} or None
-
-
-def _field(name: str, value: Any) -> str:
-    if name == "id" and isinstance(value, str) and value and _PACKAGE_SEPARATOR not in value:
-        return "shortId"
-    return FIELDS[name]
+    return {FIELDS[name]: _value(name, value) for name, value in given.items() if value is not None} or None
 
 
 def _value(name: str, value: Any) -> Any:

@@ -19,6 +19,7 @@ Problem = tuple[str, str]
 # A reference of a snapshot, alone or with the id of its snapshot.
 REFERENCE = re.compile(r"(e[1-9][0-9]{0,8})(?:@([A-Za-z0-9_-]{1,64}))?")
 MAX_SELECTOR_DEPTH = 4
+ID_SEPARATOR = ":id/"
 
 MATCHER_ALIASES: Mapping[str, str] = {
     "resource_id": "resourceId",
@@ -47,7 +48,7 @@ MATCHER_ALIASES: Mapping[str, str] = {
 class NodeMatcher(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The first node, depth first, that matches every given field."""
 
-    resourceId: Annotated[Value, Meta(description="exact, package:id/name")] | UnsetType = UNSET
+    resourceId: Annotated[Value, Meta(description="package:id/name, or only its name")] | UnsetType = UNSET
     role: Annotated[Value, Meta(description="inferred role, any case")] | UnsetType = UNSET
     textEquals: Annotated[Value, Meta(description="exact label")] | UnsetType = UNSET
     textContains: Annotated[Value, Meta(description="part of the label, any case")] | UnsetType = UNSET
@@ -110,8 +111,16 @@ class NodeSelector(
 
     @property
     def for_operator(self) -> bool:
-        """Whether only fields are set that an Operator knows."""
+        """Whether an Operator finds the same as the host: it has no other fields, and no ids without a package."""
+        if self.short_resource_id:
+            return False
         return not self.unique and all(getattr(self, name) is UNSET for name in HOST_FIELDS if name != "unique")
+
+    @property
+    def short_resource_id(self) -> str:
+        """A resource id without a package: an exact one, as Compose has, or else a short one. Empty for others."""
+        written = self.resourceId
+        return written if isinstance(written, str) and ID_SEPARATOR not in written else ""
 
     def problems(self, depth: int = 0) -> Iterator[Problem]:
         if self.for_operator:

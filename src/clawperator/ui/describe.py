@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from clawperator._text import printable
-from clawperator.commands import ID_SEPARATOR, render_flags
+from clawperator.commands import render_flags
 from clawperator.contract import NodeSelector
 from clawperator.ui.find import find_nodes
 from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
@@ -57,7 +57,7 @@ def describe_matches(
         if suggest:
             selectors = suggest_selectors(hierarchy, node, frame)
             found["selectors"] = [msgspec.to_builtins(one) for one in selectors]
-            found["flags"] = [selector_flags(hierarchy, one, frame) for one in selectors]
+            found["flags"] = [selector_flags(one) for one in selectors]
         described.append(found)
     return described
 
@@ -72,13 +72,6 @@ def reference_of(node: Node, outline: Outline) -> str:
     return refs.get(id(node)) or refs.get(id(taker), "")
 
 
-def selector_flags(hierarchy: Hierarchy, selector: NodeSelector, frame: Bounds) -> str:
+def selector_flags(selector: NodeSelector) -> str:
     """The flags of ``click``, ``read``, ``wait`` and ``query`` for a selector, quoted for a shell."""
-    fields = msgspec.to_builtins(selector)
-    if ID_SEPARATOR not in fields.get("resourceId", ID_SEPARATOR):
-        # The flag for an id without a package means any package: use it only where that is as unique.
-        short = {("shortId" if name == "resourceId" else name): value for name, value in fields.items()}
-        alone = find_nodes(hierarchy, selector, frame)
-        if find_nodes(hierarchy, msgspec.convert(short, NodeSelector), frame) != alone:
-            return shlex.join(["--selector", msgspec.json.encode(fields).decode()])
-    return shlex.join(render_flags(fields))
+    return shlex.join(render_flags(msgspec.to_builtins(selector)))

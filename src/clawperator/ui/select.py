@@ -34,18 +34,22 @@ def select_nodes(
 ) -> list[Node]:
     """The visible nodes that match, depth first, or nearest first where the selector has a position.
 
-    ``AmbiguousSelectorError`` when several match and the selector must be unique: with ``unique``, or with
-    ``shortId``, which stands for one id. Not for the selector itself when the caller wants ``several``.
-    ``ValueError`` for a reference.
+    ``AmbiguousSelectorError`` when several match and the selector must be unique: with ``unique``, or with a short
+    id, which stands for one id. Not for the selector itself when the caller wants ``several``. ``ValueError`` for
+    a reference.
     """
     if selector.ref is not UNSET:
         raise ValueError(f"the reference {selector.ref} is not resolved")
     inside = visible_nodes(where, frame)
     around = inside if isinstance(where, Hierarchy) else visible_nodes(_root(where), frame)
     found = _Search(around).matches(selector, inside)
-    if len(found) > 1 and not several and (selector.unique or selector.shortId is not UNSET):
+    if len(found) > 1 and not several and (selector.unique or _has_found_short_id(selector, found[0])):
         raise AmbiguousSelectorError(found)
     return found
+
+
+def _has_found_short_id(selector: NodeSelector, node: Node) -> bool:
+    return selector.shortId is not UNSET or selector.short_resource_id not in ("", node.resource_id)
 
 
 def _root(node: Node) -> Node:
@@ -61,7 +65,7 @@ class _Search:
         self._nodes = nodes
 
     def matches(self, selector: NodeSelector, among: list[Node]) -> list[Node]:
-        tests = list(_own_tests(selector))
+        tests = list(_own_tests(self._with_short_id(selector)))
         # The nearest ancestor is that of the whole window, also where only a part of it is searched.
         searched = among if selector.ancestor is UNSET else self._nodes
         found = [node for node in searched if all(test(node) for test in tests)]
@@ -86,6 +90,13 @@ class _Search:
         if isinstance(selector.index, int):
             found = found[selector.index : selector.index + 1]
         return found
+
+    def _with_short_id(self, selector: NodeSelector) -> NodeSelector:
+        """The selector with ``shortId`` in place of a resource id without a package that no node has exactly."""
+        name = selector.short_resource_id
+        if not name or selector.shortId is not UNSET or any(node.resource_id == name for node in self._nodes):
+            return selector
+        return replace(selector, resourceId=UNSET, shortId=name)
 
     def _inside(self, ancestor: NodeSelector, candidates: list[Node]) -> set[int]:
         """The nodes inside a match of ``ancestor``; of matches around the same node, inside the nearest one."""

@@ -28,7 +28,7 @@ def refusal(*argv: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
-        (("--id", "search"), {"shortId": "search"}),
+        (("--id", "search"), {"resourceId": "search"}),
         (("--id", "a:id/search"), {"resourceId": "a:id/search"}),
         (("--ref", "e12@s1a2b3c4d5"), {"ref": "e12@s1a2b3c4d5"}),
         (
@@ -128,6 +128,5 @@ def test_the_flags_of_a_selector_mean_the_same_selector(wanted: NodeSelector) ->
     ran = clawperator("click", *render_flags(fields), "--validate-only")
     assert ran.code == 0, (fields, json.loads(ran.out))
     assert ran.json["execution"]["actions"][0]["params"]["matcher"] == {
-        ("shortId" if name == "resourceId" and ":id/" not in value else name): value
-        for name, value in fields.items()
+        ("resourceId" if name == "shortId" else name): value for name, value in fields.items()
     }

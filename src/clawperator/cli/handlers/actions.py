@@ -14,7 +14,6 @@ from clawperator.cli.handlers.arguments import (
 )
 from clawperator.cli.handlers.selectors import container, element, required, selector_json, selectors_json
 from clawperator.cli.parsing import ParsedArguments, invalid
-from clawperator.commands import ID_SEPARATOR
 from clawperator.contract import (
     DIRECTIONS,
     LONGEST_WAIT_MS,
@@ -330,8 +329,6 @@ def read_value(call: Call) -> Document:
     for flag in fields:
         if (value := call.arguments.get(flag)) and is_blank(value):
             raise invalid(f"{flag} must not be blank", f"Give the whole label, such as {flag} 'Android version'.")
-    if ID_SEPARATOR not in matcher.get("resourceId", ID_SEPARATOR):
-        matcher["shortId"] = matcher.pop("resourceId")
     if not matcher:
         raise missing_argument("read-value needs a label", 'Add --label "Android version".')
     return build_execution(call, "read_key_value_pair", {"labelMatcher": matcher, **_all(call)})

@@ -6,7 +6,7 @@ from clawperator._text import is_blank, read_number
 from clawperator._typed import decode
 from clawperator.cli.command_line import Call
 from clawperator.cli.parsing import ParsedArguments, invalid
-from clawperator.commands import ID_SEPARATOR, RELATION_FLAGS, STATES, TEXT_FLAGS
+from clawperator.commands import RELATION_FLAGS, STATES, TEXT_FLAGS
 from clawperator.errors import ClawError
 
 Selector = dict[str, Any]
@@ -50,7 +50,7 @@ def _selector(arguments: ParsedArguments, prefix: str, without: tuple[str, ...])
         if value is not None:
             if is_blank(value):
                 raise invalid(f"{prefix}{name} must not be blank", f"Give a value, or leave {prefix}{name} out.")
-            fields["shortId" if name == "id" and ID_SEPARATOR not in value else field] = value
+            fields[field] = value
     if prefix == "--":
         fields |= _host_fields(arguments, without)
     json = arguments.get(prefix + "selector")

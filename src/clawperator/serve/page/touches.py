@@ -124,11 +124,7 @@ def describe_touch(serial: str, action: str, params: Mapping[str, Any], screen: 
     if screen is None or selector is None:
         return _done(serial, action, params, ["click", "--coordinate", point["x"], point["y"], *long])
     written = {"matcher": msgspec.to_builtins(selector)} | ({"clickType": "long_click"} if is_long else {})
-    return _done(serial, action, written, ["click", *long], _flags(screen, selector))
-
-
-def _flags(screen: Hierarchy, selector: NodeSelector) -> str:
-    return selector_flags(screen, selector, screen_frame(screen))
+    return _done(serial, action, written, ["click", *long], selector_flags(selector))
 
 
 def describe_key(serial: str, key: str) -> DoneAction:
@@ -150,7 +146,7 @@ def describe_text(serial: str, typed: str, screen: Hierarchy | None, *, is_typed
         if "textEquals" not in msgspec.to_builtins(one)
     ]
     where = {"matcher": msgspec.to_builtins(found[0])} if found else {}
-    flags = _flags(screen, found[0]) if found else ""
+    flags = selector_flags(found[0]) if found else ""
     if has_password(field):
         params = {**where, "textFrom": {"env": _SECRET}}
         return _done(serial, "enter_text", params, ["type", "--secret", _SECRET], flags)

@@ -1,6 +1,8 @@
 """Sentences that the specification fixes word for word: the product still produces each of them."""
 
 import ast
+import json
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,9 @@ from clawperator.errors import ClawError
 from clawperator.recording.compare.compare import SUMMARIES
 from clawperator.recording.parse import parse_recording
 from clawperator.testing import simulated_phone
+from tests.device.phone_servers import running_phone_server
 from tests.recording.samples import HEADER, click, scroll, window, write
+from tests.support.running import clawperator
 from tests.support.sources import parsed_sources
 
 # Fixed texts as the code holds them; ``{}`` is any value.
@@ -122,3 +126,81 @@ def test_the_operator_reports_the_fixed_recording_errors() -> None:
         again = phone.run([start, {**start, "params": {"sessionId": "other"}}])
     assert stop.stepResults[0].data["message"] == "Recording is not in progress"
     assert again.stepResults[1].data["message"] == "Recording is already in progress"
+
+
+# What a command prints
+
+
+@pytest.fixture
+def served_phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    with running_phone_server():
+        yield
+
+
+@pytest.mark.usefixtures("served_phone")
+def test_recording_errors_have_their_code_at_the_top() -> None:
+    stopped = clawperator("record", "stop")
+    clawperator("record", "start", "--session-id", "demo-session")
+    again = clawperator("record", "start", "--session-id", "other")
+
+    assert (stopped.code, again.code) == (1, 1)
+    assert (stopped.json["code"], stopped.json["message"]) == (
+        "RECORDING_NOT_IN_PROGRESS",
+        "Recording is not in progress",
+    )
+    assert (again.json["code"], again.json["message"]) == (
+        "RECORDING_ALREADY_IN_PROGRESS",
+        "Recording is already in progress",
+    )
+    assert again.json["envelope"]["sessionId"] == "demo-session"
+
+
+@pytest.mark.usefixtures("served_phone")
+@pytest.mark.parametrize("backend", ["operator", "adb"])
+def test_a_payload_that_runs_too_long_is_an_envelope_timeout_beside_the_steps_that_finished(backend: str) -> None:
+    actions = [
+        {"id": "short", "type": "sleep", "params": {"durationMs": 10}},
+        {
+            "id": "home",
+            "type": "wait_for_navigation",
+            "params": {"expectedPackage": "com.example.never", "timeoutMs": 30_000},
+        },
+    ]
+    ids = {"commandId": "c1", "taskId": "t1", "source": "test", "expectedFormat": "android-ui-automator"}
+    ran = clawperator("exec", json.dumps({**ids, "timeoutMs": 1_000, "actions": actions}), "--backend", backend)
+
+    assert ran.code == 1
+    assert ran.json["code"] == "RESULT_ENVELOPE_TIMEOUT"
+    assert [step["success"] for step in ran.json["envelope"]["stepResults"]] == [True, False]
+
+
+@pytest.mark.usefixtures("served_phone")
+def test_a_verbose_snapshot_shows_the_marker_of_the_hierarchy_without_its_content() -> None:
+    ran = clawperator("snapshot", "--verbose")
+
+    (line,) = [line for line in ran.err.splitlines() if "[TaskScope] UI Hierarchy:" in line]
+    assert line.endswith("complete")
+    assert "<node" not in ran.err
+
+
+@pytest.mark.parametrize("name", ["v", "login_button", "com.app:id/title"])
+def test_a_resource_id_stays_one_in_the_document(name: str) -> None:
+    ran = clawperator("click", "--resource-id", name, "--dry-run")
+
+    assert ran.json["plan"]["actions"][0]["params"]["matcher"] == {"resourceId": name}
+
+
+@pytest.mark.parametrize("uri", ["mailto:x", "geo:0,0", "tel:+123", "MAILTO:a@b.c?subject=Hi there", "a.b:c"])
+def test_a_uri_without_slashes_is_a_uri(uri: str) -> None:
+    (action,) = clawperator("open", uri, "--dry-run").json["plan"]["actions"]
+
+    assert (action["type"], action["params"]) == ("open_uri", {"uri": uri})
+
+
+@pytest.mark.usefixtures("served_phone")
+def test_a_uri_without_slashes_needs_its_scheme_allowed() -> None:
+    refused = clawperator("open", "mailto:x")
+
+    assert (refused.code, refused.json["code"]) == (1, "URI_SCHEME_NOT_ALLOWED")
+    assert "--allow-scheme mailto" in refused.json["hint"]

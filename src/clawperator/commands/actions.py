@@ -178,10 +178,10 @@ ACTION_COMMANDS: tuple[Command, ...] = (
             "clawperator open myapp://settings --allow-scheme myapp --dry-run",
         ),
         notes=(
-            "A target that contains a scheme and :// is a URI, one with a dot a package name, anything else the\n"
-            "exact label of an app. Android prints few labels: other apps are known by a table of common ones.\n"
-            "Schemes other than http and https need --allow-scheme. With --user the app is opened by adb, not by\n"
-            "the Operator."
+            "A target with a scheme, such as https://a.b or geo:0,0, is a URI, one with a dot a package name,\n"
+            "anything else the exact label of an app. Android prints few labels: other apps are known by a\n"
+            "table of common ones. Schemes other than http and https need --allow-scheme. With --user the app is\n"
+            "opened by adb, not by the Operator."
         ),
         build="open_target",
         tools=("open_app", "open_uri"),

@@ -145,7 +145,13 @@ def _idle(call: Call, app: str | None = None) -> Document:
 
 
 def is_uri(target: str) -> bool:
-    """Whether the target contains a scheme with at least one letter, directly followed by ``://``."""
+    """Whether the target begins with a scheme and a colon, such as ``mailto:x``, or contains one with ``://``.
+
+    A label such as ``Notes: all`` has a space after its colon.
+    """
+    scheme, _, rest = target.partition(":")
+    if scheme[:1].isalpha() and _SCHEME_CHARACTERS.issuperset(scheme.lower()) and rest[:1].strip():
+        return True
     place = target.find(_SCHEME_MARK)
     while place > 0:
         start = place

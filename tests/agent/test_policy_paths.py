@@ -241,7 +241,7 @@ def recording(work: Path) -> str:
     return Path(record(FLOWS["settings_walk"], work)).name
 
 
-@pytest.mark.parametrize("rule", ["click", "tap", "press_key", "click(internet)", "*"])
+@pytest.mark.parametrize("rule", ["click", "tap", "press_key", "click(internet)", "close_app", "*"])
 def test_a_replay_checks_every_step_before_the_first(recording: str, rule: str) -> None:
     with running_phone_server() as phone_server:
         before = phone_server.phone.foreground()
@@ -249,6 +249,17 @@ def test_a_replay_checks_every_step_before_the_first(recording: str, rule: str) 
         by_command = claw_json("exec-command", "recording replay", f"--input {recording}", "--deny-tool", rule)
         assert phone_server.phone.foreground() == before
     assert by_tool.json["error"]["code"] == by_command.json["error"]["code"] == DENIED
+
+
+def test_a_replay_that_may_not_close_apps_runs_where_they_are_kept(recording: str) -> None:
+    with running_phone_server():
+        payload = json.dumps({"input": recording})
+        denied = claw_json("exec-tool", "recording_replay", payload, "--deny-tool", "close_app").json["error"]
+        payload = json.dumps({"input": recording, "keepApps": True})
+        kept = claw_json("exec-tool", "recording_replay", payload, "--deny-tool", "close_app").json
+    assert "the replay closes com.android.settings first" in denied["message"]
+    assert "--keep-apps" in denied["hint"]
+    assert kept["result"]["ok"] is True
 
 
 @pytest.mark.parametrize(("rule", "proved"), [("snapshot_ui", 0), ("scroll", 2)])

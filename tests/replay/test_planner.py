@@ -234,3 +234,35 @@ def test_the_steps_of_any_recording_are_in_order_and_hold_every_click(acts: list
     assert all(step.last_seq >= step.seq for step in steps)
     clicks = {e.seq for e, _ in story.seen if isinstance(e, ClickFacts) and e.packageName != KEYBOARD}
     assert clicks <= {step.seq for step in steps}
+
+
+# Apps that the recording opens
+
+
+def test_apps_that_come_to_the_front_are_opened_by_the_recording() -> None:
+    story = Story().window("com.android.launcher3").click("Shop", package="com.android.launcher3")
+    recorded = story.window(APP, "Home").click("Pay").window("com.example.bank", "Pay").steps()
+    assert recorded.opened_apps == [APP, "com.example.bank"]
+    until_the_tap = steps_until(recorded, recorded.steps[1].seq)
+    assert until_the_tap.opened_apps == [APP]
+
+
+def test_an_app_that_was_open_before_is_not_opened_by_the_recording() -> None:
+    story = Story().click("Pay", bounds=EventBounds(0, 0, 100, 50)).window("com.example.bank", "Pay")
+    recorded = story.back().window(APP, "Home").steps()
+    assert recorded.opened_apps == ["com.example.bank"]
+    (warning,) = [warning for warning in recorded.warnings if APP in warning]
+    assert "was open when the recording began" in warning
+    assert "record again, from the home screen" in warning
+
+
+def test_an_app_that_is_chosen_among_the_recent_ones_was_open_before() -> None:
+    story = Story().window("com.android.launcher3")
+    story.window("com.android.launcher3", "Recent apps", className="com.android.quickstep.RecentsActivity")
+    story.click("Shop", package="com.android.launcher3").window(APP, "Cart")
+    assert story.steps().opened_apps == []
+
+
+@pytest.mark.parametrize("package", ["android", "com.android.systemui", "com.google.android.inputmethod.latin"])
+def test_the_system_is_never_closed(package: str) -> None:
+    assert package not in Story().window(APP).click("Share").window(package, "Share").steps().opened_apps

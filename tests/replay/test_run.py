@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from clawperator.commands.model import BackendName
+from clawperator.connection import ConnectedPhone
 from clawperator.contract import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 from clawperator.phone.apps import stress
@@ -18,7 +20,7 @@ from clawperator.recording.compare.compare import compare
 from clawperator.recording.export import Export, export_recording, read_export
 from clawperator.replay import ReplayReport, open_demonstration, replay
 from clawperator.replay import run as run_module
-from clawperator.replay.planner import ReplayStep
+from clawperator.replay.planner import RecordedSteps, ReplayStep
 from clawperator.replay.run import StepOutcome, run_steps
 from clawperator.replay.target import RecordedTarget
 from clawperator.testing import SimulatedPhone
@@ -116,6 +118,117 @@ def test_the_replay_ends_at_the_requested_event(target: ReplayTarget, tmp_path: 
     assert report.skillResult.terminalVerification.status == "not_run"
 
 
+# Apps are closed first
+
+SETTINGS = "com.android.settings"
+
+
+def open_display(connected: ConnectedPhone) -> None:
+    connected.open_app(SETTINGS)
+    connected.click("Display")
+    connected.click("Dark theme")
+
+
+@pytest.mark.parametrize("backend", ["operator", "adb"])
+def test_what_the_operator_recorded_is_replayed_on_the_same_phone(
+    backend: BackendName, target: ReplayTarget, tmp_path: Path
+) -> None:
+    with target.fresh(backend="operator") as (_, recorder):
+        recorder.press("home")
+        with recorder.recording("dark") as recording:
+            open_display(recorder)
+        demonstration = open_demonstration(str(recording.pull(str(tmp_path))))
+        recorder.press("home")
+        report = replay(demonstration, ConnectedPhone(recorder.device, backend=backend))
+    assert report.error is UNSET
+    assert (report.provedCount, report.stepCount) == (3, 3)
+    assert report.closedApps == [SETTINGS]
+
+
+def test_apps_that_were_not_open_are_not_reported_as_closed(target: ReplayTarget, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(settings_dark, tmp_path))
+    with target.fresh() as (_, connected):
+        assert replay(demonstration, connected).closedApps == []
+
+
+def test_apps_can_be_kept_open(target: ReplayTarget, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(lambda phone: open_app(phone, "Display"), tmp_path))
+    with target.fresh() as (phone, connected):
+        open_app(phone, "Battery")
+        report = replay(demonstration, connected, keep_apps=True)
+        assert report.closedApps == []
+        assert failure(report) == (f"open {SETTINGS}", "REPLAY_SCREEN_UNEXPECTED")
+        assert replay(demonstration, connected).ok
+
+
+def open_app(phone: SimulatedPhone, page: str) -> None:
+    phone.open_app(SETTINGS)
+    phone.person.tap(page)
+
+
+def test_an_app_that_was_open_before_the_recording_is_left_open(target: ReplayTarget, tmp_path: Path) -> None:
+    with target.fresh() as (phone, connected):
+        phone.open_app(SETTINGS)
+        phone.start_recording("shown")
+        phone.person.tap("Display")
+        path = tmp_path / "shown.ndjson"
+        phone.stop_recording()
+        path.write_bytes(phone.read_recording())
+        phone.person.home()
+        report = replay(open_demonstration(str(path)), connected)
+        assert report.closedApps == []
+        assert isinstance(report.error, dict)
+        assert report.error["hint"] == (
+            f"Go to the page on which the recording begins. If it is the first page of {SETTINGS}, run "
+            f"'clawperator close {SETTINGS}'. Then replay again."
+        )
+        connected.close_app(SETTINGS)
+        assert replay(open_demonstration(str(path)), connected).ok
+
+
+# Why the screen is another one
+
+
+def test_another_page_of_the_app_is_named_with_what_differs(target: ReplayTarget, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(lambda phone: open_app(phone, "Display"), tmp_path))
+    with target.fresh() as (phone, connected):
+        open_app(phone, "Battery")
+        error = replay(demonstration, connected, keep_apps=True).error
+    assert isinstance(error, dict)
+    assert error["details"]["cause"] == "other_page"
+    assert "Network & internet" in error["details"]["missing"]
+    assert "shows another page: expected '" in error["message"]
+    assert f"clawperator close {SETTINGS}" in error["hint"]
+
+
+def test_another_app_in_front_is_named(target: ReplayTarget, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(settings_dark, tmp_path))
+    with target.fresh() as (phone, connected):
+
+        def surprise(done: StepOutcome) -> None:
+            if done.step.description == "click Settings":
+                phone.open_app("com.android.chrome")
+
+        error = replay(demonstration, connected, on_step=surprise).error
+    assert isinstance(error, dict)
+    assert error["details"]["cause"] == "other_app"
+    assert error["hint"] == "Close it with 'clawperator close com.android.chrome', then replay again."
+
+
+def test_an_app_that_left_the_front_is_named_with_the_home_screen(target: ReplayTarget, tmp_path: Path) -> None:
+    demonstration = open_demonstration(record(settings_dark, tmp_path))
+    with target.fresh() as (phone, connected):
+
+        def surprise(done: StepOutcome) -> None:
+            if done.step.description == "click Settings":
+                phone.person.home()
+
+        error = replay(demonstration, connected, on_step=surprise).error
+    assert isinstance(error, dict)
+    assert error["details"]["cause"] == "home_screen"
+    assert f"'clawperator open {SETTINGS}'" in error["hint"]
+
+
 # An app whose words and behaviour a test chooses
 
 
@@ -198,7 +311,7 @@ def test_a_checkbox_in_the_recorded_state_is_not_touched(target: ReplayTarget, t
         phone.person.tap("Bread")
         phone.person.tap("As a gift")
         phone.person.back()
-        report = replay(demonstration, connected, last=demonstration.recorded.steps[-2].seq)
+        report = replay(demonstration, connected, last=demonstration.recorded.steps[-2].seq, keep_apps=True)
         gift = next(step for step in report.steps if step.description == "click As a gift")
         assert "on already" in str(gift.evidence)
         assert phone.phone.tasks.front.process.state["gift"] is True
@@ -237,6 +350,8 @@ def test_an_unexpected_dialog_stops_the_replay_at_its_step(at: str, target: Repl
     assert failure(report) == (at, "REPLAY_SCREEN_UNEXPECTED")
     assert isinstance(report.error, dict)
     assert report.error["details"]["observed"] == "android"
+    assert report.error["details"]["cause"] == "dialog"
+    assert "clawperator press back" in report.error["hint"]
 
 
 def test_a_password_is_refused_before_anything_is_touched(target: ReplayTarget, tmp_path: Path) -> None:
@@ -465,7 +580,7 @@ def test_a_cleared_field_is_proved_by_another_text_or_by_the_recorded_one(
     monkeypatch.setattr(run_module, "MAX_POLLS", 2)
     field_ = RecordedTarget(package=SHOP, resource_id=f"{SHOP}:id/name", text="Your name", is_field=True)
     step = ReplayStep(seq=1, last_seq=1, kind="enter_text", package=SHOP, target=field_)
-    ran = run_steps(FieldPhone(before, after), (step,))  # type: ignore[arg-type]
+    ran = run_steps(FieldPhone(before, after), RecordedSteps((step,), ()))  # type: ignore[arg-type]
     (outcome,) = ran.steps
     if cleared:
         assert (outcome.status, outcome.evidence) == ("proved", "the field was cleared")

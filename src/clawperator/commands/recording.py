@@ -113,6 +113,7 @@ RECORDING = Command(
                 _DEMONSTRATION,
                 Flag("--until", "seq of the last event to replay", "<seq>"),
                 switch("--dry-run", "print the steps and their targets; needs no device"),
+                switch("--keep-apps", "do not close the apps that the recording opens before the first step"),
                 switch("--allow-coordinates", "click the recorded position when no target is found"),
                 BACKEND,
                 Flag("--out", "also write the result to this file", "<file>", path="out"),
@@ -120,7 +121,8 @@ RECORDING = Command(
                 EVIDENCE,
             ),
             examples=("clawperator recording replay --input ./recordings/demo.ndjson --dry-run",),
-            notes="Exit 1 when a step could not be verified.",
+            notes="The apps that the recording opens are closed first, so that they start at their first page.\n"
+            "Their data stay. Exit 1 when a step could not be verified.",
             handler="clawperator.cli.handlers.replay:replay_recording",
             level="act",
             tools=("recording_replay",),

@@ -7,7 +7,7 @@ Each public name is imported when it is first used, because a command needs few 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.recording.actions import CAUSED_WITHIN_MS, read_actions
+    from clawperator.recording.actions import CAUSED_WITHIN_MS, ActionReader, read_actions
     from clawperator.recording.check import recording_warnings
     from clawperator.recording.compare.alignment import AlignmentRow
     from clawperator.recording.compare.compare import MATCHES, MODES, SUMMARIES, CompareReport, compare_recording
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from clawperator.recording.reader import Recording
     from clawperator.recording.repair import RepairResult, repair_recording
     from clawperator.recording.user_actions import (
+        AppOpened,
         Direction,
         UserAction,
         UserKey,
@@ -75,7 +76,7 @@ else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "actions": "CAUSED_WITHIN_MS read_actions",
+            "actions": "ActionReader CAUSED_WITHIN_MS read_actions",
             "check": "recording_warnings",
             "compare.alignment": "AlignmentRow",
             "compare.compare": "CompareReport MATCHES MODES SUMMARIES compare_recording",
@@ -101,7 +102,7 @@ else:
             "parse": "ParseResult StepLog parse_recording",
             "reader": "Recording",
             "repair": "RepairResult repair_recording",
-            "user_actions": "Direction UserAction UserKey UserScroll UserTap UserText WindowShown",
+            "user_actions": "AppOpened Direction UserAction UserKey UserScroll UserTap UserText WindowShown",
             "writing": "derived_path open_output pretty_json",
         },
     )
@@ -117,7 +118,9 @@ __all__ = [
     "STRATEGIES",
     "SUMMARIES",
     "SYSTEM_UI",
+    "ActionReader",
     "AlignmentRow",
+    "AppOpened",
     "BaselineCheckpoint",
     "ClickFacts",
     "CompareReport",

@@ -72,7 +72,8 @@ def read_actions(events: Iterable[EventFacts], *, is_text_field: IsTextField | N
 class ActionReader:
     """One pass over the events of a recording of any size. See ``read_actions``.
 
-    ``last_screen`` is the last window of an app that is no launcher. With ``only_steps`` windows that are neither
+    ``last_screen`` is the last window of an app that is no launcher. ``began_in`` is the app that was already open
+    when the recording began; empty when it began elsewhere. With ``only_steps`` windows that are neither
     a screen nor a dialog are left out.
     """
 
@@ -89,6 +90,7 @@ class ActionReader:
         self._typing: UserText | None = None
         self._scrolling: UserScroll | None = None
         self._offsets: dict[str, tuple[int | float, int | float]] = {}  # where the lists of an app stand
+        self.began_in = ""
         self._front: str | None = None
         self._path: list[tuple[str | None, str | None]] = []  # windows of this visit to the app, the last on top
         self._acted_at: int | float | None = None
@@ -114,6 +116,13 @@ class ActionReader:
                 yield from self._finished()
                 full = 2 * len(self._actions) + _PAGE
         yield from self._actions
+
+    def warnings(self) -> list[str]:
+        """What keeps a replay from starting where the recording began. Complete after the last event."""
+        if not self.began_in:
+            return []
+        app = f"{self.began_in} was open when the recording began, so the way to its screen is not recorded"
+        return [f"{app}. Before a replay, go to that screen; or record again, from the home screen."]
 
     def _finished(self) -> list[UserAction]:
         """Take the actions before the first one that a later event may change."""
@@ -231,7 +240,8 @@ class ActionReader:
             return
         is_window = isinstance(event, WindowChangeFacts)
         if left is None and not is_window:
-            return  # the recording began inside this app
+            self.began_in = package
+            return
         opened = AppOpened(self._at, event.seq, event.ts, package)
         icon = self._last
         if type(icon) is UserTap and is_launcher(icon.package):

@@ -60,7 +60,7 @@ class DescribedStep(Struct, frozen=True, kw_only=True):
 
 
 class Narrative(Struct, frozen=True, kw_only=True):
-    """The document ``describe`` prints. ``warnings`` is present when events are missing."""
+    """The document ``describe`` prints. ``warnings``: events are missing, or it began in an app that was open."""
 
     ok: bool = True
     sessionId: str
@@ -83,7 +83,8 @@ class Description:
         packages: dict[str, None] = {}
         self.lines: list[str] = []
         self._steps = Spill()
-        for step in described_steps(ActionReader(only_steps=True).read(events)):
+        reader = ActionReader(only_steps=True)
+        for step in described_steps(reader.read(events)):
             self._steps.append(msgspec.json.encode(step) + b"\n")
             packages.setdefault(step.packageName)
             if len(self.lines) < _MAX_LINES:
@@ -99,7 +100,7 @@ class Description:
             packages=[name for name in packages if name],
             steps=[],
             outputFile=outputFile,
-            warnings=survey.gaps.warnings() or UNSET,
+            warnings=[*reader.warnings(), *survey.gaps.warnings()] or UNSET,
         )
 
     @property

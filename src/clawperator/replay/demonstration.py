@@ -56,24 +56,28 @@ def plan_replay(demonstration: Demonstration, *, last: int | float | None = None
     return plan_document(demonstration, _chosen(demonstration, last))
 
 
-def replay(
+def replay(  # noqa: PLR0913 - the choices of a replay
     demonstration: Demonstration,
     phone: ConnectedPhone,
     *,
     last: int | float | None = None,
+    keep_apps: bool = False,
     allow_coordinates: bool = False,
     on_step: Callable[[StepOutcome], None] | None = None,
 ) -> ReplayReport:
     """Run the steps up to the event ``last`` on a phone, and stop at the first that is not proved.
 
-    ``on_step`` gets the outcome of each step at once. Before anything is touched: ``REPLAY_TEXT_HIDDEN`` when one
-    of them types a text that the recording holds only masked, ``PERMISSION_DENIED`` when the policy in force does
-    not allow one.
+    The apps that they open are closed first, unless ``keep_apps``; the data of the apps stay. ``on_step`` gets the
+    outcome of each step at once. Before anything is touched: ``REPLAY_TEXT_HIDDEN`` when one of them types a text
+    that the recording holds only masked, ``PERMISSION_DENIED`` when the policy in force does not allow a step, or
+    does not allow to close an app.
     """
     chosen = _chosen(demonstration, last)
     _refuse_secrets(chosen)
+    if not keep_apps:
+        _check_closing(chosen.opened_apps)
     check_actions(step.action for step in chosen.steps)
-    run = run_steps(phone, chosen.steps, allow_coordinates=allow_coordinates, on_step=on_step)
+    run = run_steps(phone, chosen, keep_apps=keep_apps, allow_coordinates=allow_coordinates, on_step=on_step)
     is_whole = len(chosen.steps) == len(demonstration.recorded.steps)
     return report_document(demonstration, phone.serial, chosen, run, is_whole=is_whole)
 
@@ -107,6 +111,19 @@ def _refuse_secrets(chosen: RecordedSteps) -> None:
         details={"seq": step.seq, "field": step.target.resource_id if step.target else None},
         operation="replay",
     )
+
+
+def _check_closing(packages: list[str]) -> None:
+    try:
+        check_actions({"type": "close_app", "params": {"applicationId": package}} for package in packages)
+    except ClawError as e:
+        raise ClawError(
+            e.code,
+            f"the replay closes {' and '.join(packages)} first: {e.message}",
+            hint=f"{e.hint} Or close the apps yourself and add --keep-apps.",
+            operation="replay",
+            target=e.target,
+        ) from e
 
 
 def _demonstration(recorded: RecordedSteps, export: Export, path: str, gaps: SeqGaps) -> Demonstration:

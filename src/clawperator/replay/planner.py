@@ -13,6 +13,8 @@ from msgspec.structs import replace
 
 from clawperator.recording import (
     SYSTEM_UI,
+    ActionReader,
+    AppOpened,
     ClickFacts,
     Direction,
     EventFacts,
@@ -25,8 +27,8 @@ from clawperator.recording import (
     UserTap,
     UserText,
     WindowShown,
+    is_keyboard,
     is_launcher,
-    read_actions,
 )
 from clawperator.replay.fingerprint import ScreenMarks, recorded_screen, screen_marks
 from clawperator.replay.target import RecordedTarget, matching_nodes, recorded_target, switch_state
@@ -105,25 +107,37 @@ class ReplayStep(Struct, frozen=True, kw_only=True):
 
 
 class RecordedSteps(Struct, frozen=True):
-    """All steps of a recording. ``warnings`` name what is inferred or missing."""
+    """All steps of a recording. ``warnings`` name what is inferred or missing.
+
+    ``opened`` are the apps that the recording opens, with the event of each. An app that was open before, in front
+    or among the recent ones, is not among them: the recording does not show how to get to its screen.
+    """
 
     steps: tuple[ReplayStep, ...]
     warnings: tuple[str, ...]
+    opened: tuple[tuple[str, int | float], ...] = ()
+
+    @property
+    def opened_apps(self) -> list[str]:
+        """The apps that these steps open."""
+        last = self.steps[-1].last_seq if self.steps else -1
+        return [package for package, seq in self.opened if seq <= last]
 
 
 def build_steps(events: Iterable[EventWithScreen]) -> RecordedSteps:
     """The steps of a recording whose events come in order."""
     screens = _ScreenReader()
-    actions = read_actions(screens.read(events), is_text_field=screens.is_text_field)
-    planner = _Planner(screens)
+    reader = ActionReader(screens.is_text_field)
+    actions = list(reader.read(screens.read(events)))
+    planner = _Planner(screens, reader)
     for action in actions:
         planner.add(action)
-    return RecordedSteps(tuple(planner.steps), tuple(planner.warnings))
+    return RecordedSteps(tuple(planner.steps), tuple(planner.warnings), tuple(planner.opened.items()))
 
 
 def steps_until(recorded: RecordedSteps, seq: int | float) -> RecordedSteps:
     """The steps that begin at or before an event."""
-    return RecordedSteps(tuple(step for step in recorded.steps if step.seq <= seq), recorded.warnings)
+    return replace(recorded, steps=tuple(step for step in recorded.steps if step.seq <= seq))
 
 
 class _EventScreen(Struct, frozen=True):
@@ -175,9 +189,12 @@ class _ScreenReader:
 
 
 class _Planner:
-    def __init__(self, screens: _ScreenReader) -> None:
+    def __init__(self, screens: _ScreenReader, reader: ActionReader) -> None:
         self.steps: list[ReplayStep] = []
-        self.warnings: list[str] = []
+        self.warnings: list[str] = reader.warnings()
+        self.opened: dict[str, int | float] = {}
+        self._open_before = {reader.began_in}
+        self._in_recents = False
         self._screens = screens
         self._field: RecordedTarget | None = None
         self._typing: UserText | None = None  # the last action was to type this
@@ -187,8 +204,11 @@ class _Planner:
 
     def add(self, action: UserAction) -> None:
         match action:
+            case AppOpened():
+                self._opened(action)
             case WindowShown():
                 if action.role not in _IGNORED_WINDOWS:
+                    self._in_recents = action.role == "recents"
                     self._window(action)
             case UserTap():
                 self._tap(action)
@@ -200,6 +220,12 @@ class _Planner:
                 self._scrolled.append(action.direction)
                 self._scrolled_apps.add(action.package)
                 self._touched = None  # the next screen no longer shows only what the last touch did
+
+    def _opened(self, app: AppOpened) -> None:
+        if self._in_recents or (self.steps and self.steps[-1].key == "back"):
+            self._open_before.add(app.package)
+        if app.package not in self._open_before and not _is_of_system(app.package):
+            self.opened.setdefault(app.package, app.seq)
 
     def _window(self, window: WindowShown) -> None:
         if not self.steps:
@@ -335,3 +361,8 @@ class _Planner:
 
     def _amend(self, **changes: object) -> None:
         self.steps[-1] = replace(self.steps[-1], **changes)
+
+
+def _is_of_system(package: str) -> bool:
+    """Whether a package must not be closed: the system itself, its UI, a launcher or a keyboard."""
+    return "." not in package or package == SYSTEM_UI or is_launcher(package) or is_keyboard(package)

@@ -17,6 +17,7 @@ from clawperator.errors import ClawError
 from clawperator.recording import BaselineCheckpoint
 from clawperator.replay.planner import ExpectedWindow, RecordedSteps, ReplayStep
 from clawperator.replay.run import ReplayRun, StepOutcome
+from clawperator.replay.unexpected import screen_labels
 
 CONTRACT_VERSION = "1.0.0"
 # Codes of a failed device, or of a failed connection to it.
@@ -46,12 +47,13 @@ class PlannedStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ReplayPlan(Struct, frozen=True, kw_only=True):
-    """The document ``--dry-run`` prints."""
+    """The document ``--dry-run`` prints. ``closes`` are the apps that a replay closes first."""
 
     ok: bool = True
     dryRun: bool = True
     sessionId: str
     stepCount: int
+    closes: list[str]
     steps: list[PlannedStep]
     checkpointIds: list[str]
     warnings: list[str]
@@ -68,11 +70,12 @@ class ReplayedStep(Struct, frozen=True, kw_only=True):
 
 
 class ReplayReport(Struct, frozen=True, kw_only=True):
-    """The document a replay prints. ``skillResult`` is what compare reads."""
+    """The document a replay prints. ``closedApps`` were open before it; ``skillResult`` is what compare reads."""
 
     ok: bool
     sessionId: str
     deviceId: str
+    closedApps: list[str] = []
     stepCount: int
     provedCount: int
     steps: list[ReplayedStep]
@@ -84,6 +87,7 @@ def plan_document(demonstration: Demonstration, chosen: RecordedSteps) -> Replay
     return ReplayPlan(
         sessionId=demonstration.session,
         stepCount=len(chosen.steps),
+        closes=chosen.opened_apps,
         steps=[_planned(step) for step in chosen.steps],
         checkpointIds=[point.id for point in demonstration.checkpoints],
         warnings=list(chosen.warnings),
@@ -100,6 +104,7 @@ def report_document(
         ok=run.is_proved,
         sessionId=session,
         deviceId=serial,
+        closedApps=list(run.closed),
         stepCount=len(run.steps),
         provedCount=len(proved),
         steps=[_replayed(step) for step in run.steps],
@@ -178,9 +183,14 @@ def _verification(run: ReplayRun, *, is_whole: bool) -> TerminalVerification:
     return TerminalVerification(
         "failed" if run.error else "verified",
         JsonEvidence(expected),
-        JsonEvidence({"package": run.package, "labels": list(run.labels)}),
+        JsonEvidence(_observed(run)),
         run.error.message if run.error else run.steps[-1].evidence,
     )
+
+
+def _observed(run: ReplayRun) -> dict[str, Any]:
+    screen = run.screen
+    return {"package": screen and screen.package, "labels": screen_labels(screen) if screen else []}
 
 
 def _diagnostics(chosen: RecordedSteps, error: ClawError | None) -> Diagnostics:

@@ -1,10 +1,11 @@
 """Running the steps of a recording on a device, each verified before the next.
 
-A step is proved when the device performed it and the screen shows what the recording shows after it. The run stops
-at the first step that is not proved.
+The apps that the recording opens are closed first: an app opens where it was left, and the recording shows the way
+from its first page. A step is proved when the device performed it and the screen shows what the recording shows
+after it. The run stops at the first step that is not proved.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -17,15 +18,15 @@ from clawperator.errors import ClawError
 from clawperator.recording import Direction, is_keyboard
 from clawperator.replay.fingerprint import MIN_SIMILARITY, ScreenMarks, screen_marks
 from clawperator.replay.locate import LocatedTarget, find_field, find_target
-from clawperator.replay.planner import ReplayStep
+from clawperator.replay.planner import RecordedSteps, ReplayStep
 from clawperator.replay.target import switch_state, text_fields
+from clawperator.replay.unexpected import explain_screen, screen_labels
 
 POLL_INTERVAL_MS = 250
 MAX_POLLS = 24
 POLL_SECONDS = 12.0
 MAX_SCROLLS = 40
 _EXECUTION_SECONDS = 60.0
-_MAX_LABELS = 12
 _POLLS_BEFORE_SCROLLING = 3
 
 
@@ -42,12 +43,12 @@ class StepOutcome(Struct, frozen=True, kw_only=True):
 
 
 class ReplayRun(Struct, frozen=True):
-    """The outcome of every step, the executions that acted, and the screen at the end."""
+    """The outcome of every step, the executions that acted, the closed apps, and the screen at the end."""
 
     steps: tuple[StepOutcome, ...]
     envelopes: tuple[ResultEnvelope, ...]
-    package: str | None
-    labels: tuple[str, ...]
+    closed: tuple[str, ...]
+    screen: Snapshot | None
     error: ClawError | None
 
     @property
@@ -57,23 +58,30 @@ class ReplayRun(Struct, frozen=True):
 
 def run_steps(
     phone: ConnectedPhone,
-    steps: tuple[ReplayStep, ...],
+    recorded: RecordedSteps,
     *,
+    keep_apps: bool = False,
     allow_coordinates: bool = False,
     on_step: Callable[[StepOutcome], None] | None = None,
 ) -> ReplayRun:
-    """Run the steps until one is not proved. ``on_step`` gets each outcome at once."""
-    return _StepRunner(phone, allow_coordinates=allow_coordinates).run(steps, on_step)
+    """Close the apps that the steps open, and run the steps until one is not proved.
+
+    ``on_step`` gets each outcome at once. An app that cannot be closed is an error; then no step has run.
+    """
+    runner = _StepRunner(phone, () if keep_apps else recorded.opened_apps, allow_coordinates=allow_coordinates)
+    return runner.run(recorded.steps, on_step)
 
 
 class _StepRunner:
-    def __init__(self, phone: ConnectedPhone, *, allow_coordinates: bool) -> None:
+    def __init__(self, phone: ConnectedPhone, to_close: Sequence[str], *, allow_coordinates: bool) -> None:
         self._phone = phone
+        self._to_close = to_close
         self._allow_position = allow_coordinates
         self._envelopes: list[ResultEnvelope] = []
         self._screen: Snapshot | None = None
 
     def run(self, steps: tuple[ReplayStep, ...], on_step: Callable[[StepOutcome], None] | None) -> ReplayRun:
+        closed = tuple(package for package in self._to_close if self._close(package))
         outcomes: list[StepOutcome] = []
         error: ClawError | None = None
         for step in steps:
@@ -99,9 +107,12 @@ class _StepRunner:
             outcomes.append(outcome)
             if on_step is not None:
                 on_step(outcome)
-        package = self._screen.package if self._screen else None
-        labels = tuple(_labels(self._screen)) if self._screen else ()
-        return ReplayRun(tuple(outcomes), tuple(self._envelopes), package, labels, error)
+        return ReplayRun(tuple(outcomes), tuple(self._envelopes), closed, self._screen, error)
+
+    def _close(self, package: str) -> bool:
+        """Close an app. Returns whether it was running."""
+        step = self._execute("close_app", {"applicationId": package})
+        return step.data.get("was_running") != "false"
 
     def _last_since(self, count: int) -> int | UnsetType:
         """The index of the execution that performed a step."""
@@ -228,10 +239,12 @@ class _StepRunner:
     def _locate(self, step: ReplayStep, screen: Snapshot, *, best_only: bool = False) -> LocatedTarget:
         wanted = step.package
         if wanted and screen.package not in (wanted, None) and not _shows_app(screen, wanted):
+            why = explain_screen(wanted, screen, [])
             raise ClawError(
                 "REPLAY_SCREEN_UNEXPECTED",
-                f"cannot {step.description}: {screen.package} is in the foreground, not {wanted}",
-                details={"seq": step.seq, "expected": wanted, **_observed(screen)},
+                f"cannot {step.description}: {why.reason}",
+                hint=why.hint,
+                details={"seq": step.seq, "expected": wanted, **why.details},
                 operation="replay",
             )
         if step.kind == "enter_text":
@@ -285,20 +298,35 @@ class _StepRunner:
                 return _evidence(step, similarity if recorded else None, screen)
         if not changed:
             raise self._not_proved(step, "REPLAY_EFFECT_MISSING", "nothing on the screen changed")
-        reason = "the screen is not the recorded one"
-        raise self._not_proved(step, "REPLAY_SCREEN_UNEXPECTED", reason, similarity)
+        assert self._screen is not None
+        why = explain_screen(_expected_app(step), self._screen, recorded, how_to_begin=self._how_to_begin(step))
+        details = {**why.details, "similarity": round(similarity, 2)}
+        raise self._not_proved(step, "REPLAY_SCREEN_UNEXPECTED", why.reason, hint=why.hint, details=details)
 
-    def _not_proved(self, step: ReplayStep, code: str, reason: str, similarity: float | None = None) -> ClawError:
-        wanted = step.window.package if step.window else step.package
-        details: dict[str, Any] = {"seq": step.seq, "expected": wanted}
+    def _not_proved(
+        self,
+        step: ReplayStep,
+        code: str,
+        reason: str,
+        *,
+        hint: str | None = None,
+        details: dict[str, Any] | None = None,
+    ) -> ClawError:
+        expected: dict[str, Any] = {"seq": step.seq, "expected": _expected_app(step)}
         if step.window is not None and step.window.title:
-            details["expectedTitle"] = step.window.title
-        if self._screen is not None:
-            details |= _observed(self._screen)
-        if similarity is not None:
-            details["similarity"] = round(similarity, 2)
-        return ClawError(
-            code, f"could not prove: {step.description}: {reason}", details=details, operation="replay"
+            expected["expectedTitle"] = step.window.title
+        if details is None and self._screen is not None:
+            details = {"observed": self._screen.package, "labels": screen_labels(self._screen)}
+        message = f"could not prove: {step.description}: {reason}"
+        return ClawError(code, message, hint=hint, details={**expected, **(details or {})}, operation="replay")
+
+    def _how_to_begin(self, step: ReplayStep) -> str:
+        """What to do where the first app shows another page than the recorded one; empty for other steps."""
+        if step.kind != "open_app" or step.package in self._to_close:
+            return ""
+        return (
+            f"Go to the page on which the recording begins. If it is the first page of {step.package}, run "
+            f"'clawperator close {step.package}'. Then replay again."
         )
 
 
@@ -321,14 +349,8 @@ def _shows_app(screen: Snapshot, package: str) -> bool:
     return any(root.package == package for root in screen.hierarchy.roots)
 
 
-def _observed(screen: Snapshot) -> dict[str, Any]:
-    return {"observed": screen.package, "labels": _labels(screen)}
-
-
-def _labels(screen: Snapshot) -> list[str]:
-    from clawperator._text import printable
-
-    return [printable(label)[:80] for label in screen.labels()[:_MAX_LABELS]]
+def _expected_app(step: ReplayStep) -> str:
+    return step.window.package if step.window else step.package
 
 
 def _now() -> str:

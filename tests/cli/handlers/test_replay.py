@@ -1,6 +1,7 @@
 """``recording replay`` at the command line, on a phone that the command finds by itself."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,31 @@ def test_the_recording_is_not_overwritten_by_the_result(shown: str) -> None:
 def test_without_an_input_the_usage_is_printed() -> None:
     ran = clawperator("recording", "replay")
     assert (ran.code, ran.json["code"]) == (0, "USAGE")
+
+
+@pytest.mark.usefixtures("shown")
+def test_a_recording_is_replayed_after_going_home(tmp_path: Path) -> None:
+    folder = str(tmp_path / "recorded")
+    with running_phone_server():
+        for words in (
+            "press home",
+            "recording start --session-id dark",
+            "open com.android.settings",
+            "click --text Display",
+            "click --text 'Dark theme'",
+            "recording stop",
+            f"recording pull --out {folder}",
+            "press home",
+        ):
+            assert clawperator(*shlex.split(words)).code == 0, words
+        ran = clawperator("recording", "replay", "--input", f"{folder}/dark.ndjson")
+        text = clawperator("recording", "replay", "--input", f"{folder}/dark.ndjson", "--output", "text").out
+    assert ran.code == 0, ran.json["error"]
+    assert (ran.json["provedCount"], ran.json["closedApps"]) == (3, ["com.android.settings"])
+    assert b"closed first: com.android.settings" in text
+
+
+def test_the_plan_names_the_apps_that_are_closed(shown: str) -> None:
+    assert clawperator("recording", "replay", "--input", shown, "--dry-run").json["closes"] == [
+        "com.android.settings"
+    ]

@@ -69,6 +69,9 @@ class CompareParams(Struct, frozen=True, forbid_unknown_fields=True):
 class ReplayParams(Struct, frozen=True, forbid_unknown_fields=True):
     input: Demonstration
     until: Annotated[float, Meta(ge=0, description="the last event to replay, by its seq")] | UnsetType = UNSET
+    keepApps: Annotated[bool, Meta(description="leave the apps open that are closed before the first step")] = (
+        False
+    )
     allowCoordinates: Annotated[bool, Meta(description="as a last resort, click the recorded point")] = False
     dryRun: Annotated[bool, Meta(description="only list the steps; no phone is needed")] = False
 
@@ -179,6 +182,7 @@ def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
         demonstration,
         ConnectedPhone(device, operator_package=context.operator_package, backend=context.backend),
         last=last,
+        keep_apps=params.keepApps,
         allow_coordinates=params.allowCoordinates,
         on_step=lambda outcome: _after_step(outcome, context),
     )

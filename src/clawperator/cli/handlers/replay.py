@@ -74,6 +74,7 @@ def _replay(
         demonstration,
         phone,
         last=last,
+        keep_apps=call.arguments.has("--keep-apps"),
         allow_coordinates=call.arguments.has("--allow-coordinates"),
         on_step=on_step,
     )

@@ -105,11 +105,15 @@ def replay_blocks(report: Document) -> Iterator[Block]:
             )
             for step in steps
         ]
+        if closes := report.get("closes"):
+            yield f"closes first: {', '.join(closes)}"
         yield Table(("SEQ", "STEP", "FOUND BY", "NOTE"), rows, 2)
         yield from warning_lines(report.get("warnings"))
         return
     proved = f"{report['provedCount']} of {count(report['stepCount'], 'step')} proved on {report['deviceId']}"
     yield (Painted("replayed", "green") if report["ok"] else Painted("failed", "red"), f": {proved}")
+    if closed := report.get("closedApps"):
+        yield f"closed first: {', '.join(closed)}"
     outcomes = [
         (
             f"[{step['seq']}]",
@@ -121,6 +125,7 @@ def replay_blocks(report: Document) -> Iterator[Block]:
         for step in steps
     ]
     yield Table(("SEQ", "STATUS", "STEP", "FOUND BY", "EVIDENCE"), outcomes, 2)
+    yield from warning_lines((report["skillResult"].get("diagnostics") or {}).get("warnings"))
 
 
 def skill_run_blocks(run: Document) -> Iterator[Block]:

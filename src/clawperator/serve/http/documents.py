@@ -175,6 +175,9 @@ class EventsRequest(OnDevice, frozen=True, kw_only=True):
 
 class ReplayRequest(OnDevice, frozen=True, kw_only=True):
     input: Annotated[FilePath, Meta(description="a recording, or its export")]
+    keepApps: Annotated[bool, Meta(description="leave the apps open that are closed before the first step")] = (
+        False
+    )
     allowCoordinates: bool = False
 
 

@@ -43,7 +43,11 @@ def get_events(request: EventsRequest, call: HttpCall) -> EventsAnswer:
 
 def replay(request: ReplayRequest, call: HttpCall) -> ReplayAnswer:
     """Replay a recording. One that stops at a step has a result as well, with the error of that step."""
-    params = {"input": request.input, "allowCoordinates": request.allowCoordinates}
+    params = {
+        "input": request.input,
+        "keepApps": request.keepApps,
+        "allowCoordinates": request.allowCoordinates,
+    }
     ran = call.run_tool("recording_replay", params, request.deviceId)
     if not isinstance(ran.result, dict):
         raise ran.error or ClawError("UNKNOWN", "the replay has no result", operation="replay")

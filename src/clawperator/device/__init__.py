@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from clawperator.device.app_labels import is_app_label, resolve_app_label
     from clawperator.device.backends import Backend
     from clawperator.device.backends.adb_system import AdbSystem
-    from clawperator.device.backends.host_actions import save_screenshot
+    from clawperator.device.backends.host_actions import force_stop, save_screenshot
     from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
     from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
     from clawperator.device.evidence import (
@@ -43,7 +43,13 @@ if TYPE_CHECKING:
     from clawperator.device.setup.doctor import Report, report_text, run_doctor
     from clawperator.device.setup.install import Granted, OperatorSetup, grant_permissions, set_up_operator
     from clawperator.device.setup.version_check import Compatibility, probe_compatibility
-    from clawperator.device.simulated_phones import list_faults, set_fault, start_simulated, stop_simulated
+    from clawperator.device.simulated_phones import (
+        list_faults,
+        reset_simulated,
+        set_fault,
+        start_simulated,
+        stop_simulated,
+    )
     from clawperator.device.snapshot_views import outline_with_references
     from clawperator.device.target_policy import check_target
     from clawperator.device.uri_schemes import SCHEMES_VARIABLE, check_uri_schemes, read_schemes
@@ -62,7 +68,7 @@ else:
             "app_labels": "is_app_label resolve_app_label",
             "backends": "Backend",
             "backends.adb_system": "AdbSystem",
-            "backends.host_actions": "save_screenshot",
+            "backends.host_actions": "force_stop save_screenshot",
             "discovery": "ListedDevice list_devices resolve_device",
             "emulators.avd": "API_LEVEL Avd DEFAULT_NAME PROFILE host_abi",
             "evidence": (
@@ -89,7 +95,7 @@ else:
             "setup.doctor": "Report report_text run_doctor",
             "setup.install": "Granted OperatorSetup grant_permissions set_up_operator",
             "setup.version_check": "Compatibility probe_compatibility",
-            "simulated_phones": "list_faults set_fault start_simulated stop_simulated",
+            "simulated_phones": "list_faults reset_simulated set_fault start_simulated stop_simulated",
             "snapshot_views": "outline_with_references",
             "target_policy": "check_target",
             "uri_schemes": "SCHEMES_VARIABLE check_uri_schemes read_schemes",
@@ -152,6 +158,7 @@ __all__ = [
     "enabled_operator",
     "find_adb",
     "find_operator",
+    "force_stop",
     "grant_permissions",
     "hold_device",
     "host_abi",
@@ -178,6 +185,7 @@ __all__ = [
     "require_awake",
     "require_server",
     "require_user",
+    "reset_simulated",
     "resolve_app_label",
     "resolve_device",
     "run_doctor",

@@ -12,6 +12,7 @@ from clawperator.phone import (
     describe_phone,
     existing_folder,
     read_setting,
+    reset_phone,
     start_phone,
     stop_phone,
 )
@@ -35,6 +36,13 @@ def stop_simulated(serial: str) -> dict[str, Any]:
     if stopped.was_running:
         log_event("phone.stopped", deviceId=serial)
     return {"serial": serial, "state": "stopped", "wasRunning": stopped.was_running, "crashed": stopped.crashed}
+
+
+def reset_simulated(serial: str) -> dict[str, Any]:
+    """Remove the files, apps, settings and faults of a phone. A running one restarts without them."""
+    reset_phone(serial)
+    log_event("phone.reset", deviceId=serial)
+    return {"serial": serial, "state": PhoneFolder(serial).state(), "reset": True}
 
 
 def list_faults(serial: str) -> dict[str, Any]:

@@ -21,11 +21,13 @@ ACTING: dict[str, Any] = {
     "POST /android/provision/emulator": {},
     "POST /phones/{serial}/start": {},
     "POST /phones/{serial}/stop": {},
+    "POST /phones/{serial}/reset": {},
     "GET /phones/{serial}/faults": None,
     "POST /phones/{serial}/faults": {"name": "latency", "setting": "on"},
     "POST /touch": {"kind": "tap", "x": 1, "y": 1},
     "POST /press": {"key": "home"},
     "POST /type": {"text": "a"},
+    "POST /close": {"applicationId": "com.android.settings"},
     "POST /recordings/start": {},
     "POST /recordings/stop": {},
     "POST /recordings/pull": {},
@@ -87,6 +89,7 @@ def test_what_installs_and_deletes_needs_the_mode_full(folder: Path) -> None:
         for method, path, body in (
             ("POST", "/android/emulators/create", {}),
             ("DELETE", "/android/emulators/one", None),
+            ("POST", "/phones/one/reset", {}),
             ("POST", "/phones/one/start", {"apps": ["app.py"]}),
         ):
             reply = running.client.send(method, path, body)

@@ -213,6 +213,71 @@ def test_a_recording_is_made_described_reported_and_replayed_in_the_page(
     assert command(folder, "recording", "export", "--input", str(made))["eventCount"] >= 3
 
 
+def test_a_recording_is_replayed_on_the_same_phone_after_going_home(
+    live: OpenLivePage, phone: PhoneServer
+) -> None:
+    phone.phone.go_home()
+    phone.phone.stop_app("com.android.settings")
+    shown_page = live()
+    page = shown_page.page
+    page.get_by_role("button", name="Record", exact=True).click()
+    page.locator("#rec").wait_for()
+    for label in ("Settings", "Display", "Dark theme"):
+        shown_page.tap(label)
+    page.locator(".event", has_text="Dark theme").first.wait_for()
+    page.get_by_role("button", name="Stop").click()
+    page.locator("#recorded-file").wait_for()
+    page.get_by_role("button", name="Home", exact=True).click()
+    shown_page.wait_for_row("Clock")
+    page.click("#replay")
+    expect(page.locator("#recorded-result .good")).to_contain_text("4 of 4 steps")
+    expect(page.locator("#recorded-result")).to_contain_text("Closed first: com.android.settings.")
+
+
+def test_the_app_in_front_is_closed_with_the_keyboard(live: OpenLivePage, phone: PhoneServer) -> None:
+    shown_page = live()
+    page = shown_page.page
+    shown_page.wait_for_row("Display")
+    page.focus("#close-app")
+    page.keyboard.press("Enter")
+    expect(page.locator("#announcer")).to_have_text("Closed com.android.settings")
+    expect(page.get_by_role("button", name="Close app")).to_be_disabled()  # the home screen is shown
+    assert phone.phone.foreground() != "com.android.settings"
+    page.click("#tab-console")
+    expect(page.locator("#console code").last).to_have_text(
+        "clawperator close com.android.settings --device claw-1"
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_reset_is_confirmed_first(open_page: OpenPage, folder: Path, phone: PhoneServer, scheme: str) -> None:
+    with running_server(folder, mode="full") as running:
+        opened = open_page(f"http://127.0.0.1:{running.client.port}/#{running.client.token}", color_scheme=scheme)
+        page = opened.page
+        page.locator("#tree .tree-text", has_text="Display").first.wait_for()
+        page.focus("#reset-phone")
+        page.keyboard.press("Enter")
+        question = page.get_by_role("dialog", name="Reset claw-1?")
+        question.wait_for()
+        assert opened.axe_violations() == []
+        page.keyboard.press("Escape")
+        expect(question).to_be_hidden()
+        assert phone.phone.foreground() == "com.android.settings"
+        assert page.evaluate("document.activeElement.id") == "reset-phone"
+        page.keyboard.press("Enter")
+        question.get_by_role("button", name="Reset").click()
+        page.locator("#tree .tree-text", has_text="Clock").first.wait_for()
+        expect(page.locator("#announcer")).to_have_text("claw-1 is reset")
+
+
+def test_a_server_that_may_not_reset_names_how_to(live: OpenLivePage) -> None:
+    page = live().page
+    page.click("#reset-phone")
+    page.get_by_role("dialog", name="This server may not reset phones").wait_for()
+    expect(page.locator("#reset-text")).to_contain_text("clawperator phone reset claw-1")
+    expect(page.locator("#reset-confirm")).to_be_hidden()
+
+
 def touched_element_is_marked(report: "Page", state: Any) -> None:
     """Check that the report marks the place of "Display" on its screen before the click."""
     problems: list[str] = []

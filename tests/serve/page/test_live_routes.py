@@ -15,7 +15,7 @@ from clawperator.device.lease import lease
 from clawperator.phone.process.server import PhoneServer
 from clawperator.serve.page import watched_screens
 from tests.device.phone_servers import running_phone_server
-from tests.serve.page.live_states import centre, look, node, shown
+from tests.serve.page.live_states import centre, has_label, look, node, shown
 from tests.support.hanging import HANG_SECONDS
 from tests.support.http_client import Client, Reply, RunningServer, running_server
 
@@ -151,6 +151,39 @@ def test_keys(client: Client, phone: PhoneServer) -> None:
         "clawperator press recents --device claw-1",
         {"key": "recents"},
     )
+
+
+def test_an_app_is_closed_and_opens_at_its_first_page(client: Client, phone: PhoneServer) -> None:
+    tap(client, shown(client), "Display")
+    shown(client, has_label("Dark theme"))
+    closed = client.post("/close", {"applicationId": "com.android.settings"}).document
+    assert closed["command"] == "clawperator close com.android.settings --device claw-1"
+    assert closed["action"]["params"] == {"applicationId": "com.android.settings"}
+    assert phone.phone.foreground() != "com.android.settings"
+    phone.phone.launch("com.android.settings")
+    shown(client, has_label("Network & internet"))
+    assert client.post("/close", {"applicationId": "; reboot"}).status == 400
+
+
+def test_a_denied_close_app_denies_the_route(folder: Path, phone: PhoneServer) -> None:
+    with running_server(folder, deny_tools=("close_app",)) as running:
+        denied = running.client.post("/close", {"applicationId": "com.android.settings"})
+        assert (denied.status, denied.code) == (403, "PERMISSION_DENIED")
+    assert phone.phone.foreground() == "com.android.settings"
+
+
+def test_a_simulated_phone_is_reset_where_the_server_may(folder: Path, phone: PhoneServer) -> None:
+    with running_server(folder, mode="full") as running:
+        state = shown(running.client)
+        assert state["canReset"] is True
+        tap(running.client, state, "Display")
+        answer = running.client.post("/phones/claw-1/reset")
+        assert answer.document == {"ok": True, "serial": "claw-1", "state": "running", "reset": True}
+        assert phone.phone.foreground() != "com.android.settings"
+        shown(running.client, has_label("Clock"))
+    with running_server(folder) as running:
+        assert shown(running.client)["canReset"] is False
+        assert running.client.post("/phones/claw-1/reset").code == "PERMISSION_DENIED"
 
 
 def test_an_element_has_its_attributes_and_ranked_selectors(client: Client) -> None:

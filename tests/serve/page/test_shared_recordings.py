@@ -94,7 +94,7 @@ def test_a_replay_that_stops_has_its_report_and_the_comparison(live: OpenLivePag
     page.locator(".event", has_text="Display").first.wait_for()
     page.get_by_role("button", name="Stop").click()
     page.locator("#recorded-file").wait_for()
-    phone.phone.faults.set("dropped_tap", "1")
+    phone.phone.set_fault("dialog", "1")
     page.click("#replay")
     page.locator("#recorded-result .bad").wait_for()
     with page.expect_popup() as popup:

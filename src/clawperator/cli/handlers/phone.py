@@ -4,12 +4,19 @@ import os
 from typing import Any
 
 from clawperator._files import AtomicFile, why
-from clawperator._home import PhoneFolder, phone_folders
+from clawperator._home import phone_folders
 from clawperator._text import read_number
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.parsing import usage
 from clawperator.commands import OPEN_PAGE
-from clawperator.device import list_faults, log_event, set_fault, start_simulated, stop_simulated
+from clawperator.device import (
+    list_faults,
+    log_event,
+    reset_simulated,
+    set_fault,
+    start_simulated,
+    stop_simulated,
+)
 from clawperator.errors import ClawError
 from clawperator.phone import (
     DEFAULT_SERIAL,
@@ -18,7 +25,6 @@ from clawperator.phone import (
     existing_folder,
     list_phones,
     read_setting,
-    reset_phone,
 )
 
 _MAX_SEED = 2**63 - 1
@@ -55,9 +61,7 @@ def list_all(_: Call) -> CommandResult:
 
 
 def reset(call: Call) -> CommandResult:
-    serial = _chosen(call, running=False)
-    reset_phone(serial)
-    return CommandResult({"serial": serial, "state": PhoneFolder(serial).state(), "reset": True})
+    return CommandResult(reset_simulated(_chosen(call, running=False)))
 
 
 def delete(call: Call) -> CommandResult:

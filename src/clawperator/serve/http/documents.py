@@ -164,6 +164,10 @@ class KeyRequest(OnDevice, frozen=True, kw_only=True):
     key: KeyName
 
 
+class CloseRequest(OnDevice, frozen=True, kw_only=True):
+    applicationId: Annotated[str, Meta(min_length=1, max_length=255, pattern=f"^{PACKAGE_NAME.pattern}$")]
+
+
 class TextRequest(OnDevice, frozen=True, kw_only=True):
     text: Annotated[str, Meta(min_length=1, max_length=500, description="goes into the field with the focus")]
 
@@ -274,6 +278,12 @@ class StoppedSimulated(Struct, frozen=True):
     crashed: bool
 
 
+class ResetSimulated(Struct, frozen=True):
+    serial: str
+    state: Literal["running", "stopped"]
+    reset: bool
+
+
 class StartedSimulated(Struct, frozen=True):
     """The address and properties of a running phone; more fields may follow."""
 
@@ -347,6 +357,7 @@ class LiveAnswer(Struct, frozen=True, kw_only=True):
     height: int
     awake: bool
     readOnly: Annotated[bool, Meta(description="whether the permissions of the server forbid all touches")]
+    canReset: Annotated[bool, Meta(description="whether it is a simulated phone that the server may reset")]
     recording: str | None
     busy: LeaseHolder | None
     error: ScreenProblem | None

@@ -14,6 +14,7 @@ from clawperator.device import (
     Avd,
     host_abi,
     list_faults,
+    reset_simulated,
     run_doctor,
     set_fault,
     start_simulated,
@@ -163,6 +164,10 @@ def start_phone(request: StartPhoneRequest, call: HttpCall) -> dict[str, Any]:
 
 def stop_phone(request: PhoneRequest, _: HttpCall) -> dict[str, Any]:
     return stop_simulated(request.serial)
+
+
+def reset_phone(request: PhoneRequest, _: HttpCall) -> dict[str, Any]:
+    return reset_simulated(request.serial)
 
 
 def get_faults(request: PhoneRequest, _: HttpCall) -> dict[str, Any]:

@@ -176,6 +176,16 @@ ROUTES: tuple[HttpRoute, ...] = (
         errors=(*_RUN, "PHONE_NOT_RUNNING"),
         seconds=EXECUTION_SECONDS,
     ),
+    HttpRoute(
+        method="POST",
+        path="/close",
+        summary="Close an app. Its data stay.",
+        request=d.CloseRequest,
+        answer=d.DoneAnswer,
+        work=page.close_app,
+        errors=(*_RUN, "PHONE_NOT_RUNNING"),
+        seconds=EXECUTION_SECONDS,
+    ),
     # Skills
     HttpRoute(
         method="GET",
@@ -323,6 +333,16 @@ ROUTES: tuple[HttpRoute, ...] = (
         answer=d.StoppedSimulated,
         work=handlers.stop_phone,
         rule=CommandRule("phone stop", ("serial",)),
+        errors=("PHONE_NOT_FOUND",),
+    ),
+    HttpRoute(
+        method="POST",
+        path="/phones/{serial}/reset",
+        summary="Remove the files, apps, settings and faults of a simulated phone.",
+        request=d.PhoneRequest,
+        answer=d.ResetSimulated,
+        work=handlers.reset_phone,
+        rule=CommandRule("phone reset", ("serial",)),
         errors=("PHONE_NOT_FOUND",),
     ),
     HttpRoute(

@@ -13,6 +13,7 @@ from clawperator.device import (
     Device,
     SimulatedSource,
     check_target,
+    force_stop,
     live_lease,
     resolve_device,
     user_input,
@@ -21,6 +22,7 @@ from clawperator.errors import ClawError
 from clawperator.policy import check_actions, check_call
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (
+    CloseRequest,
     DoneAnswer,
     ElementAnswer,
     ElementRequest,
@@ -36,6 +38,7 @@ from clawperator.serve.page.files import FileAnswer
 from clawperator.serve.page.screen_document import describe_element
 from clawperator.serve.page.touches import (
     DoneAction,
+    describe_close,
     describe_key,
     describe_text,
     describe_touch,
@@ -125,6 +128,12 @@ def press(request: KeyRequest, call: HttpCall) -> DoneAnswer:
     with _acting(request, call, "press_key", {"key": request.key}) as (device, _):
         user_input(device).press(request.key)
     return _answer(device, call, describe_key(device.serial, request.key))
+
+
+def close_app(request: CloseRequest, call: HttpCall) -> DoneAnswer:
+    with _acting(request, call, "close_app", {"applicationId": request.applicationId}) as (device, _):
+        force_stop(device, request.applicationId)
+    return _answer(device, call, describe_close(device.serial, request.applicationId))
 
 
 def type_text(request: TextRequest, call: HttpCall) -> DoneAnswer:

@@ -131,6 +131,10 @@ def describe_key(serial: str, key: str) -> DoneAction:
     return _done(serial, "press_key", {"key": key}, ["back"] if key == "back" else ["press", key])
 
 
+def describe_close(serial: str, package: str) -> DoneAction:
+    return _done(serial, "close_app", {"applicationId": package}, ["close", package])
+
+
 def describe_text(serial: str, typed: str, screen: Hierarchy | None, *, is_typed: bool) -> DoneAction:
     """Typing into the focused field; a password is not shown.
 

@@ -17,9 +17,10 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from clawperator._deadline import limited
+from clawperator.commands import find_by_path
 from clawperator.device import LiveLook, LiveSource, References, active_recording, is_live_view, lease_conflict
 from clawperator.errors import ClawError
-from clawperator.policy import Policy, PolicyGate, action_entry, enforcing
+from clawperator.policy import Policy, PolicyGate, action_entry, command_entry, enforcing
 from clawperator.serve.page.screen_document import ShownScreen, read_screen
 
 # How long a reader may wait for a change.
@@ -68,6 +69,7 @@ class LiveState(Struct, frozen=True, kw_only=True):
     height: int = 0
     awake: bool = True
     readOnly: bool = False
+    canReset: bool = False
     recording: str | None = None
     busy: LeaseHolder | None = None
     error: ScreenProblem | None = None
@@ -88,11 +90,16 @@ class WatchedScreen:
         publish: Callable[["WatchedScreen", LiveState], None],
         *,
         read_only: bool = False,
+        can_reset: bool = False,
     ) -> None:
         self.serial = serial
         self.source = source
         self.state = LiveState(
-            deviceId=serial, simulated=source.is_simulated, stateId=_first_id(), readOnly=read_only
+            deviceId=serial,
+            simulated=source.is_simulated,
+            stateId=_first_id(),
+            readOnly=read_only,
+            canReset=can_reset and source.is_simulated,
         )
         self.screens: tuple[ShownScreen, ...] = ()
         self.readers: set[asyncio.Future[LiveState]] = set()
@@ -241,6 +248,9 @@ class WatchedScreens:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._is_read_only = not any(policy.may_allow(action_entry(name), can_ask=False) for name in _ACTIONS)
+        reset = find_by_path(["phone", "reset"])
+        assert reset is not None
+        self._can_reset = policy.may_allow(command_entry(reset, "phone reset", (), {}), can_ask=False)
         self._lock = threading.Lock()
         self._screens: dict[str, WatchedScreen] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -268,7 +278,13 @@ class WatchedScreens:
                     hint="Close the page of another device, then try again.",
                     operation="serve",
                 )
-            live = WatchedScreen(serial, make_source(), self._publish, read_only=self._is_read_only)
+            live = WatchedScreen(
+                serial,
+                make_source(),
+                self._publish,
+                read_only=self._is_read_only,
+                can_reset=self._can_reset,
+            )
             self._screens[serial] = live
             threading.Thread(target=live.run, args=(self._policy,), name=f"live-{serial}", daemon=True).start()
             return live

@@ -64,6 +64,8 @@ export function move(kind, from, to, ms) {
 
 export const press = (key) => enqueue("/press", { key });
 
+export const close = (applicationId) => enqueue("/close", { applicationId });
+
 /** Type a text, in pieces that do not cut a character in two. */
 export function type(text) {
   const characters = [...text];

@@ -2,7 +2,8 @@
 
 /* global createScreens */
 import * as actions from "./actions.js";
-import { byId, make, showMessage } from "./dom.js";
+import { post } from "./api.js";
+import { announce, byId, make, showError, showMessage } from "./dom.js";
 import { model } from "./model.js";
 
 const stage = byId("stage");
@@ -361,6 +362,52 @@ for (const button of document.querySelectorAll("[data-key]")) {
   button.addEventListener("click", () => actions.press(button.dataset.key));
 }
 
+// Apps and data
+
+const closeApp = byId("close-app");
+const resetPhone = byId("reset-phone");
+const resetDialog = byId("reset-dialog");
+const HOME_SCREEN = /launcher|trebuchet|\.home$/;
+const RESET_TEXT = byId("reset-text").textContent;
+let isResetting = false;
+
+const appInFront = () => (HOME_SCREEN.test(model.state?.package || "") ? "" : model.state?.package || "");
+
+closeApp.addEventListener("click", () => actions.close(appInFront()));
+model.on("done", ({ path, action }) => {
+  if (path === "/close") {
+    announce(`Closed ${action.params.applicationId}`);
+  }
+});
+
+resetPhone.addEventListener("click", () => {
+  const { canReset } = model.state;
+  byId("reset-title").textContent = canReset ? `Reset ${model.serial}?` : "This server may not reset phones";
+  byId("reset-text").textContent = canReset ? RESET_TEXT : `Start it with --permission-mode full, or run: clawperator phone reset ${model.serial}`;
+  byId("reset-confirm").hidden = !canReset;
+  byId("reset-cancel").textContent = canReset ? "Cancel" : "Close";
+  resetDialog.returnValue = "";
+  resetDialog.dataset.serial = model.serial;
+  resetDialog.showModal();
+});
+resetDialog.addEventListener("close", async () => {
+  const { serial } = resetDialog.dataset;
+  if (resetDialog.returnValue !== "reset" || isResetting) {
+    return;
+  }
+  isResetting = true;
+  resetPhone.disabled = true;
+  try {
+    await post(`/phones/${encodeURIComponent(serial)}/reset`);
+    announce(`${serial} is reset`);
+  } catch (error) {
+    showError(error, "reset");
+  } finally {
+    isResetting = false;
+    resetPhone.disabled = false;
+  }
+});
+
 byId("type-form").addEventListener("submit", (event) => {
   event.preventDefault();
   const input = byId("type-text");
@@ -415,6 +462,9 @@ function showState(state) {
   for (const control of document.querySelectorAll("#phone [data-key], #type-form input, #type-form button")) {
     control.disabled = !model.canAct;
   }
+  closeApp.disabled = !model.canAct || !appInFront();
+  resetPhone.hidden = !state.simulated;
+  resetPhone.disabled = Boolean(state.error) || isResetting;
   const hasScreen = Boolean(state.screenId);
   message.hidden = hasScreen && state.awake !== false;
   message.textContent = hasScreen ? "The device sleeps. Touch the screen or press a key to wake it." : state.error ? "No screen." : "Waiting for the screen.";

@@ -243,6 +243,7 @@ byId("describe").addEventListener("click", () =>
     result.replaceChildren(
       make("h4", { textContent: `${narrative.stepCount} steps${narrative.appPackage ? ` in ${narrative.appPackage}` : ""}` }),
       make("ol", { className: "steps" }, ...narrative.steps.map((step) => make("li", { textContent: step.sentence }))),
+      ...(narrative.warnings || []).map((text) => make("p", { className: "warn", textContent: text })),
     );
     showStatus("Described.");
   }),
@@ -298,6 +299,8 @@ byId("replay").addEventListener("click", () => {
           ? `Replayed on ${device}: ${replayed.provedCount} of ${replayed.stepCount} steps, each of them proved.`
           : `Stopped on ${device} after ${replayed.provedCount} of ${replayed.stepCount} steps: ${replayed.error?.message || "a step was not proved"}`,
       }),
+      replayed.closedApps.length ? make("p", { className: "dim", textContent: `Closed first: ${replayed.closedApps.join(", ")}.` }) : "",
+      replayed.ok ? "" : make("p", { className: "dim", textContent: replayed.error?.hint || "" }),
       ...links,
     );
     showStatus(replayed.ok ? "Replayed." : "The replay stopped.");

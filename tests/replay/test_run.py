@@ -80,7 +80,7 @@ def test_an_export_with_snapshots_is_replayed_like_the_recording(target: ReplayT
     path = record(settings_dark, tmp_path)
     out = str(tmp_path / "with.json")
     export_recording(path, out, snapshots="include")
-    assert open_demonstration(out) == open_demonstration(path)
+    assert open_demonstration(out).recorded == open_demonstration(path).recorded
     with target.fresh() as (_, connected):
         assert replay(open_demonstration(out), connected).ok
 
@@ -184,6 +184,39 @@ def test_an_app_that_was_open_before_the_recording_is_left_open(target: ReplayTa
         )
         connected.close_app(SETTINGS)
         assert replay(open_demonstration(str(path)), connected).ok
+
+
+# The screens that a replay keeps
+
+
+def test_a_replay_keeps_its_last_screen_and_of_a_failed_step_the_recorded_one(
+    target: ReplayTarget, tmp_path: Path
+) -> None:
+    demonstration = open_demonstration(record(lambda phone: open_app(phone, "Display"), tmp_path))
+    with target.fresh() as (phone, connected):
+        done = replay(demonstration, connected)
+        assert "Dark theme" in str(done.observedScreen)
+        assert done.recordedScreen is UNSET
+        phone.person.home()
+        failed = replay(demonstration, connected, keep_apps=True)
+        assert "Dark theme" in str(failed.observedScreen)
+        assert "Network &amp; internet" in str(failed.recordedScreen)
+        (tmp_path / "shown.ndjson").unlink()  # the report is still written
+        phone.person.home()
+        assert replay(demonstration, connected, keep_apps=True).recordedScreen is UNSET
+
+
+def test_declared_secrets_are_masked_in_the_kept_screens(
+    target: ReplayTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "clawperator.toml").write_text('secrets = ["PLACE"]\n')
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    monkeypatch.setenv("PLACE", "Dark theme")
+    demonstration = open_demonstration(record(lambda phone: open_app(phone, "Display"), tmp_path))
+    with target.fresh() as (_, connected):
+        kept = str(replay(demonstration, connected).observedScreen)
+    assert "Brightness level" in kept
+    assert "Dark theme" not in kept
 
 
 # Why the screen is another one

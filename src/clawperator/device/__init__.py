@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         EvidenceBundle,
         EvidenceManifest,
         FinishedRun,
+        known_secrets,
+        masked_tree,
     )
     from clawperator.device.host_log import HostLogReader, log_event, log_file
     from clawperator.device.lease import hold_device, lease_conflict
@@ -73,7 +75,7 @@ else:
             "emulators.avd": "API_LEVEL Avd DEFAULT_NAME PROFILE host_abi",
             "evidence": (
                 "BundleFile CaptureSource EVIDENCE_DOCUMENT EVIDENCE_MANIFEST EvidenceBundle EvidenceManifest "
-                "FinishedRun"
+                "FinishedRun known_secrets masked_tree"
             ),
             "host_log": "HostLogReader log_event log_file",
             "lease": "hold_device lease_conflict",
@@ -166,6 +168,7 @@ __all__ = [
     "is_declared",
     "is_live_view",
     "known_device",
+    "known_secrets",
     "lease_conflict",
     "list_devices",
     "list_faults",
@@ -175,6 +178,7 @@ __all__ = [
     "log_event",
     "log_file",
     "make_report",
+    "masked_tree",
     "named_operator",
     "outline_with_references",
     "pair_device",

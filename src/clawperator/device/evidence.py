@@ -8,7 +8,7 @@ lease, and a failed one is a line of the manifest, never an error of the run.
 import errno
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Literal
@@ -124,14 +124,14 @@ class EvidenceBundle:
         with listening(None), _without_questions(), limited(CAPTURE_SECONDS):
             try:
                 screen = _look(source)
-                xml = write_hierarchy(mask_passwords(screen))
-                shown = mask_secrets(xml, (*source.secrets, *_declared_secrets()))
+                shown = masked_tree(screen, source.secrets)
                 self.add(tree, "tree", shown.encode())
             except (ClawError, OSError) as e:
                 self.leave_out(tree, _reason(e))
                 self.leave_out(picture, "without a tree it is unknown whether the screen shows a password")
                 return
-            reason = no_picture or _password_on(screen) or ("a secret is on the screen" if shown != xml else "")
+            has_secret = shown != write_hierarchy(mask_passwords(screen))
+            reason = no_picture or _password_on(screen) or ("a secret is on the screen" if has_secret else "")
             try:
                 if reason:
                     self.leave_out(picture, reason)
@@ -205,8 +205,13 @@ def _look(source: CaptureSource) -> Hierarchy:
     return parse_hierarchy(step.data["text"])
 
 
-def _declared_secrets() -> list[str]:
-    """The texts of the user's ``secrets`` setting: an earlier run may have typed one."""
+def masked_tree(screen: Hierarchy, secrets: Iterable[str] = ()) -> str:
+    """The XML of a screen with its password fields, these secrets and the declared ones masked."""
+    return mask_secrets(write_hierarchy(mask_passwords(screen)), (*secrets, *known_secrets()))
+
+
+def known_secrets() -> list[str]:
+    """The texts of the user's ``secrets`` setting that can be read: an earlier run may have typed one."""
     from clawperator.device.secrets import declared_texts
 
     try:

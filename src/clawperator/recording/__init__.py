@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clawperator.recording.compare.step_by_step import StepComparison, compare_step_by_step
     from clawperator.recording.compare.strategies import BaselineCheckpoint
     from clawperator.recording.compare.strategies.declared import Declaration
-    from clawperator.recording.compare.strategies.derived import derive_checkpoints
+    from clawperator.recording.compare.strategies.derived import checkpoint_sentence, derive_checkpoints
     from clawperator.recording.compare.strategies.solax import REQUIRED, SOLAR_PACKAGE
     from clawperator.recording.describe import (
         DescribedStep,
@@ -84,7 +84,7 @@ else:
             "compare.step_by_step": "StepComparison compare_step_by_step",
             "compare.strategies": "BaselineCheckpoint",
             "compare.strategies.declared": "Declaration",
-            "compare.strategies.derived": "derive_checkpoints",
+            "compare.strategies.derived": "checkpoint_sentence derive_checkpoints",
             "compare.strategies.solax": "REQUIRED SOLAR_PACKAGE",
             "describe": "DescribedStep Description Narrative describe_file describe_recording described_steps",
             "events": (
@@ -156,6 +156,7 @@ __all__ = [
     "UserTap",
     "UserText",
     "WindowShown",
+    "checkpoint_sentence",
     "compare_recording",
     "compare_step_by_step",
     "declaration_beside",

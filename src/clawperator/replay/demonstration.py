@@ -1,18 +1,20 @@
 """Replay a recording: open it, plan its steps, run them on a device."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from clawperator._files import open_regular
 from clawperator.connection import ConnectedPhone
+from clawperator.device import masked_tree
 from clawperator.errors import ClawError
 from clawperator.policy import check_actions
 from clawperator.recording import (
     Event,
-    Export,
     PasswordMasker,
     Recording,
     SeqGaps,
@@ -24,6 +26,9 @@ from clawperator.recording import (
 from clawperator.replay.planner import EventWithScreen, RecordedSteps, build_steps, steps_until
 from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport, plan_document, report_document
 from clawperator.replay.run import StepOutcome, run_steps
+from clawperator.ui import parse_hierarchy
+
+T = TypeVar("T")
 
 # An export is read whole; a recording of any size is not.
 MAX_EXPORT_BYTES = 256 * 1024 * 1024
@@ -33,14 +38,24 @@ _HEAD_BYTES = 4_096
 
 def open_demonstration(path: str) -> Demonstration:
     """The demonstration in a recording or in its export."""
+    recorded = _read(path, build_steps)
+    if not recorded.steps:
+        raise _unusable(path, "it holds no user actions")
+    if len(recorded.steps) > MAX_STEPS:
+        raise _unusable(path, f"it has more than {MAX_STEPS} steps")
+    export = load_demonstration(path)
+    gaps = SeqGaps()
+    deque(gaps.watch(export.events), maxlen=0)
+    recorded = replace(recorded, warnings=(*recorded.warnings, *gaps.warnings()))
+    return Demonstration(path, export.session.sessionId, recorded, derive_checkpoints(export))
+
+
+def _read(path: str, read: Callable[[Iterator[EventWithScreen]], T]) -> T:
+    """What ``read`` makes of the events of a recording or export in order, each with its screen, masked."""
     if _holds_export(path):
-        export = load_demonstration(path)
-        gaps = SeqGaps()
-        events = ((event, event.snapshot.xml) for event in gaps.watch(export.events))
-        return _demonstration(build_steps(_masked(events)), export, path, gaps)
+        return read(_masked((event, event.snapshot.xml) for event in load_demonstration(path).events))
     with Recording(path) as recording:
-        steps = recording.in_order(lambda events: build_steps(_masked((e, _xml(e)) for e in events)))
-    return _demonstration(steps, load_demonstration(path), path, recording.gaps)
+        return recording.in_order(lambda events: read(_masked((e, _xml(e)) for e in events)))
 
 
 def _masked(events: Iterable[EventWithScreen]) -> Iterator[EventWithScreen]:
@@ -79,7 +94,19 @@ def replay(  # noqa: PLR0913 - the choices of a replay
     check_actions(step.action for step in chosen.steps)
     run = run_steps(phone, chosen, keep_apps=keep_apps, allow_coordinates=allow_coordinates, on_step=on_step)
     is_whole = len(chosen.steps) == len(demonstration.recorded.steps)
-    return report_document(demonstration, phone.serial, chosen, run, is_whole=is_whole)
+    screen = None if run.error is None else _recorded_screen(demonstration.path, run.error)
+    return report_document(demonstration, phone.serial, chosen, run, is_whole=is_whole, recorded_screen=screen)
+
+
+def _recorded_screen(path: str, error: ClawError) -> str | None:
+    """The recorded tree of the event that a failed step was compared with; None if there is none any more."""
+    details = error.details or {}
+    seq = details.get("expectedSeq", details.get("seq"))
+    try:
+        xml = _read(path, lambda events: next((xml for event, xml in events if event.seq == seq), None))
+        return None if xml is None else masked_tree(parse_hierarchy(xml))
+    except ClawError:
+        return None
 
 
 def _chosen(demonstration: Demonstration, last: int | float | None) -> RecordedSteps:
@@ -124,15 +151,6 @@ def _check_closing(packages: list[str]) -> None:
             operation="replay",
             target=e.target,
         ) from e
-
-
-def _demonstration(recorded: RecordedSteps, export: Export, path: str, gaps: SeqGaps) -> Demonstration:
-    if not recorded.steps:
-        raise _unusable(path, "it holds no user actions")
-    if len(recorded.steps) > MAX_STEPS:
-        raise _unusable(path, f"it has more than {MAX_STEPS} steps")
-    recorded = replace(recorded, warnings=(*recorded.warnings, *gaps.warnings()))
-    return Demonstration(export.session.sessionId, recorded, derive_checkpoints(export))
 
 
 def _holds_export(path: str) -> bool:

@@ -54,10 +54,10 @@ class ExpectedWindow(Struct, frozen=True):
 class ReplayStep(Struct, frozen=True, kw_only=True):
     """One step. ``seq`` to ``last_seq`` are its events.
 
-    ``window`` is the window that came after it, ``after`` and ``next_package`` the screen and the app of the next
-    touch. ``changes``: the recorded screen changed; ``switches_to``: the state of the tapped switch afterwards;
-    None where the recording does not show it. ``scrolls`` are the directions in which to search for the target,
-    and ``was_scrolled_to``: the user scrolled just before.
+    ``window`` is the window that came after it; ``after``, ``after_seq`` and ``next_package`` are the screen, the
+    event and the app of the next touch. ``changes``: the recorded screen changed; ``switches_to``: the state of
+    the tapped switch afterwards; None where the recording does not show it. ``scrolls`` are the directions to
+    search in for the target, and ``was_scrolled_to``: the user scrolled just before.
     """
 
     seq: int | float
@@ -74,6 +74,7 @@ class ReplayStep(Struct, frozen=True, kw_only=True):
     was_scrolled_to: bool = False
     window: ExpectedWindow | None = None
     after: ScreenMarks | None = None
+    after_seq: int | float | None = None
     next_package: str = ""
     changes: bool | None = None
     switches_to: bool | None = None
@@ -92,6 +93,13 @@ class ReplayStep(Struct, frozen=True, kw_only=True):
             ids = {"contentDescEquals": self.target.description, "resourceId": self.target.resource_id}
             matcher = {name: value for name, value in (labels | ids).items() if value}
         return {"type": self.kind, "params": {"matcher": matcher}}
+
+    @property
+    def expected_seq(self) -> int | float:
+        """The event with the screen that the step leads to, else the step's own one."""
+        if self.window is not None:
+            return self.window.seq
+        return self.seq if self.after_seq is None else self.after_seq
 
     @property
     def description(self) -> str:
@@ -331,7 +339,7 @@ class _Planner:
             screen = self._screens.at(action.at)
             self._compare(screen)
             package = "" if action.package == SYSTEM_UI else action.package
-            self._amend(after=screen.marks, next_package=package)
+            self._amend(after=screen.marks, after_seq=action.seq, next_package=package)
         if isinstance(action, UserKey):
             self._scrolled = []
         self._typing = None

@@ -13,6 +13,7 @@ from clawperator.contract import (
     SkillResult,
     TerminalVerification,
 )
+from clawperator.device import masked_tree
 from clawperator.errors import ClawError
 from clawperator.recording import BaselineCheckpoint
 from clawperator.replay.planner import ExpectedWindow, RecordedSteps, ReplayStep
@@ -25,8 +26,9 @@ _DEVICE_FAILURES = ("ADB_", "BROADCAST_", "DEVICE_", "NO_DEVICES", "OPERATOR_", 
 
 
 class Demonstration(Struct, frozen=True):
-    """The steps of a recording, and the checkpoints that compare derives from it."""
+    """The steps of a recording in the file ``path``, and the checkpoints that compare derives from it."""
 
+    path: str
     session: str
     recorded: RecordedSteps
     checkpoints: tuple[BaselineCheckpoint, ...]
@@ -70,7 +72,11 @@ class ReplayedStep(Struct, frozen=True, kw_only=True):
 
 
 class ReplayReport(Struct, frozen=True, kw_only=True):
-    """The document a replay prints. ``closedApps`` were open before it; ``skillResult`` is what compare reads."""
+    """The document a replay prints. ``closedApps`` were open before it; ``skillResult`` is what compare reads.
+
+    ``observedScreen`` is the tree after the last step that ran. If that failed, ``recordedScreen`` is the one that
+    was recorded there, if there is one. Both are masked.
+    """
 
     ok: bool
     sessionId: str
@@ -80,6 +86,8 @@ class ReplayReport(Struct, frozen=True, kw_only=True):
     provedCount: int
     steps: list[ReplayedStep]
     skillResult: SkillResult
+    observedScreen: str | UnsetType = UNSET
+    recordedScreen: str | UnsetType = UNSET
     error: dict[str, Any] | UnsetType = UNSET
 
 
@@ -94,8 +102,14 @@ def plan_document(demonstration: Demonstration, chosen: RecordedSteps) -> Replay
     )
 
 
-def report_document(
-    demonstration: Demonstration, serial: str, chosen: RecordedSteps, run: ReplayRun, *, is_whole: bool
+def report_document(  # noqa: PLR0913 - the parts of a report
+    demonstration: Demonstration,
+    serial: str,
+    chosen: RecordedSteps,
+    run: ReplayRun,
+    *,
+    is_whole: bool,
+    recorded_screen: str | None = None,
 ) -> ReplayReport:
     """The report. ``is_whole`` is false when the replay was to end before the recording does."""
     proved = [step for step in run.steps if step.status == "proved"]
@@ -119,6 +133,8 @@ def report_document(
             execEnvelopes=list(run.envelopes),
             diagnostics=_diagnostics(chosen, run.error),
         ),
+        observedScreen=_observed_tree(run),
+        recordedScreen=recorded_screen or UNSET,
         error=run.error.document() if run.error else UNSET,
     )
 
@@ -186,6 +202,13 @@ def _verification(run: ReplayRun, *, is_whole: bool) -> TerminalVerification:
         JsonEvidence(_observed(run)),
         run.error.message if run.error else run.steps[-1].evidence,
     )
+
+
+def _observed_tree(run: ReplayRun) -> str | UnsetType:
+    try:
+        return masked_tree(run.screen.hierarchy) if run.screen else UNSET
+    except ClawError:  # the device sent a tree that cannot be read
+        return UNSET
 
 
 def _observed(run: ReplayRun) -> dict[str, Any]:

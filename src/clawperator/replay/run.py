@@ -312,7 +312,11 @@ class _StepRunner:
         hint: str | None = None,
         details: dict[str, Any] | None = None,
     ) -> ClawError:
-        expected: dict[str, Any] = {"seq": step.seq, "expected": _expected_app(step)}
+        expected: dict[str, Any] = {
+            "seq": step.seq,
+            "expected": _expected_app(step),
+            "expectedSeq": step.expected_seq,
+        }
         if step.window is not None and step.window.title:
             expected["expectedTitle"] = step.window.title
         if details is None and self._screen is not None:

@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from clawperator.connection import PhoneCalls
 from clawperator.contract import ACTIONS, Plan, ResultEnvelope, TextSource, validate
-from clawperator.device import SecretReader
+from clawperator.device import SecretReader, known_secrets
 from clawperator.errors import ClawError
 from clawperator.report.action_rows import StepContext, action_row
 from clawperator.report.builder import PageBuilder, ReportParts, RowScreens, RowStatus
 from clawperator.report.page_data import PageList, PageRow, Verdict, seconds
-from clawperator.report.write import ReportResult, declared_secrets, save_report
+from clawperator.report.write import ReportResult, save_report
 from clawperator.ui import HIDDEN
 
 # Calls of one test; earlier ones are left out, with a note.
@@ -79,7 +79,7 @@ def write_test_report(
 ) -> ReportResult:
     """Write the report of a failed test. Texts of password fields and secrets that it typed are masked."""
     calls = list(recorder.calls)
-    builder = PageBuilder([*declared_secrets(), *_typed_secrets(calls)])
+    builder = PageBuilder([*known_secrets(), *_typed_secrets(calls)])
     rows = [row for call in calls for row in _call_rows(call, builder, several=len(screens) > 1)]
     missing = recorder.count - len(calls)
     if missing:

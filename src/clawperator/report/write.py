@@ -2,12 +2,12 @@
 
 import os
 import shlex
-from collections.abc import Iterable
 
 import msgspec
 from msgspec import UNSET, MsgspecError, Struct, UnsetType
 
 from clawperator._files import is_same_file, open_regular, why
+from clawperator.device import known_secrets
 from clawperator.errors import ClawError
 from clawperator.recording import Recording, is_export, open_output
 from clawperator.report.builder import PageBuilder, ReportParts
@@ -48,7 +48,7 @@ def write_report(path: str, *, run: str | None = None, out: str | None = None) -
     target = out or default_path(path)
     if run is not None and is_same_file(target, run):
         raise _failed(target, "it is the run to compare with", hint="Choose another file with --out.")
-    builder = PageBuilder(declared_secrets())
+    builder = PageBuilder(known_secrets())
     parts = _report(path, builder, run)
     return save_report(parts, builder, target, source=path)
 
@@ -74,16 +74,6 @@ def save_report(parts: ReportParts, builder: PageBuilder, path: str, *, source: 
 def default_path(source: str) -> str:
     """The path of a report beside its input."""
     return (source.rstrip("/") or source) + ENDING
-
-
-def declared_secrets() -> Iterable[str]:
-    """The texts of the user's ``secrets`` setting: no report may contain one."""
-    from clawperator.device import declared_texts
-
-    try:
-        return declared_texts()
-    except ClawError:  # the setting is invalid, which commands that need it report
-        return ()
 
 
 def _report(path: str, builder: PageBuilder, run: str | None) -> ReportParts:

@@ -21,7 +21,10 @@ _LISTED = ("matches", "candidates", "nearest")
 _DATA, _DATA_END = "<data>", "</data>"
 _FOUND_BLOCK, _FOUND_END = "<found untrusted>", "</found>"
 _LONGEST_FIELD = 2_000
-_IDS = ("deviceId", "commandId", "terminalSource", "isCanonicalTerminal")
+# Ids, and the trees that a replay keeps for its report.
+_LEFT_OUT = frozenset(
+    ("deviceId", "commandId", "terminalSource", "isCanonicalTerminal", "observedScreen", "recordedScreen")
+)
 
 
 class CompactResult(Struct, frozen=True):
@@ -90,7 +93,7 @@ def result_text(result: ToolResult, *, with_commands: bool = False) -> str:
     if document is not None and result.handled and not _has_steps(document):
         own = document
         if isinstance(document, Mapping):
-            own = {name: value for name, value in document.items() if name not in _IDS}
+            own = {name: value for name, value in document.items() if name not in _LEFT_OUT}
         lines.append(compact_json(own))
     return limited("\n".join(lines))
 

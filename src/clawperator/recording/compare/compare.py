@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from clawperator._text import printable
 from clawperator.contract import (
     AgentSource,
     Checkpoint,
@@ -73,9 +74,9 @@ SUMMARIES: Mapping[Outcome, str] = {
     "verification_indeterminate": (
         "checkpoint sequence matched the recording baseline but the run did not prove its final state"
     ),
-    "upstream_failure": "the skill reported its own failure",
-    "runtime_poisoned": "the skill failed on a runtime it reported as poisoned",
-    "runtime_unavailable": "the skill failed because its runtime was unavailable",
+    "upstream_failure": "the run reported its own failure",
+    "runtime_poisoned": "the run failed on a runtime it reported as poisoned",
+    "runtime_unavailable": "the run failed because its runtime was unavailable",
     "normalization_insufficient": "the baseline export does not hold the checkpoints a comparison needs",
     "baseline_uncovered": "terminal verification matched but the run names none of the baseline's checkpoints",
     "baseline_weakly_covered": (
@@ -88,6 +89,8 @@ _HINTS: Mapping[Strategy, str] = {
     "declared": "Correct the rules of the declared checkpoints, or add '--strategy derived'.",
     "derived": "Record a demonstration in which an app is opened, something is clicked or text is entered.",
 }
+# Characters of an entered text in a reason.
+_MAX_SHOWN = 80
 MATCHES = ("literal_match", "semantic_match", "outcome_matches_path_differs")
 
 
@@ -378,13 +381,24 @@ def _verify_end(demonstration: ComparedRecording, repeated: ComparedRecording) -
         other = entered.get(name)
         if other is None:
             continue  # the path reports a missing checkpoint
+        if differs(text, other):
+            words = f"expected {_quoted(text)}, found {_quoted(other)}"
+            return TerminalVerification("failed", *evidence, f"another text was entered at {name}: {words}")
         if is_masked(text) or is_masked(other):
             masked = masked or name
-        elif other != text:
-            return TerminalVerification("failed", *evidence, f"another text was entered at {name}")
     if masked:
         return TerminalVerification("not_run", *evidence, f"the text entered at {masked} is masked")
     return TerminalVerification("verified", *evidence)
+
+
+def differs(expected: str, found: str) -> bool:
+    """Whether another text was entered. A masked one is unknown, and differs from none."""
+    return expected != found and not is_masked(expected) and not is_masked(found)
+
+
+def _quoted(text: str) -> str:
+    shown = printable(text)
+    return f"'{shown if len(shown) <= _MAX_SHOWN else shown[:_MAX_SHOWN] + '…'}'"
 
 
 def _last_screen(recording: ComparedRecording) -> str | None:

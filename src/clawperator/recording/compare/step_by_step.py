@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct
 from clawperator._files import open_regular, why
 from clawperator.contract import Checkpoint, SkillResult
 from clawperator.recording.compare.alignment import AlignmentRow, align, summarize_alignment
-from clawperator.recording.compare.compare import CompareReport, compare
+from clawperator.recording.compare.compare import CompareReport, compare, differs
 from clawperator.recording.compare.inputs import (
     RecordedCheckpoints,
     find_declaration,
@@ -26,13 +26,15 @@ _HEAD_BYTES = 4_096
 class StepComparison(Struct, frozen=True):
     """The report of compare, both paths in one list, and the checkpoints of the demonstration by their ids.
 
-    ``recorded_run`` is a run that is itself a recording or an export.
+    ``recorded_run`` is a run that is itself a recording or an export, ``texts`` the texts that were expected and
+    entered where they differ, by their checkpoints.
     """
 
     report: CompareReport
     rows: list[AlignmentRow]
     checkpoints: Mapping[str, BaselineCheckpoint]
     recorded_run: Export | None = None
+    texts: Mapping[str, tuple[str, str]] = {}
 
 
 def compare_step_by_step(baseline: Export, baseline_path: str, result_path: str) -> StepComparison:
@@ -51,9 +53,14 @@ def compare_step_by_step(baseline: Export, baseline_path: str, result_path: str)
     rows = report.alignment
     if rows is UNSET:
         rows = _aligned(report, _path(result, report.actual.checkpointIds))
-    found = _checkpoints(baseline, report.normalizationStrategy, declaration)
-    recorded = result if isinstance(result, Export) else None
-    return StepComparison(report, rows, {checkpoint.id: checkpoint for checkpoint in found}, recorded)
+    strategy = report.normalizationStrategy
+    points = {checkpoint.id: checkpoint for checkpoint in _checkpoints(baseline, strategy, declaration)}
+    if not isinstance(result, Export):
+        return StepComparison(report, rows, points)
+    entered = {point.id: point.text for point in _checkpoints(result, strategy, declaration)}
+    texts = {name: (point.text, text) for name, point in points.items() if (text := entered.get(name))}
+    differing = {name: (a, b) for name, (a, b) in texts.items() if a is not None and differs(a, b)}
+    return StepComparison(report, rows, points, result, differing)
 
 
 def _path(result: SkillResult | Export, ids: list[str]) -> Sequence[Checkpoint]:

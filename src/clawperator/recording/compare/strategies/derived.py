@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from clawperator._text import is_blank, trim
+from clawperator._text import is_blank, printable, trim
 from clawperator.recording.actions import read_actions
 from clawperator.recording.compare.strategies import BaselineCheckpoint, FoundCheckpoints
 from clawperator.recording.export import Export
@@ -111,3 +111,25 @@ def slug(label: str) -> str:
     if len(words) > _MAX_SLUG:
         words = f"{words[:_MAX_SLUG].rstrip('-')}-{zlib.crc32(words.encode('utf-8', 'replace')):08x}"
     return words
+
+
+def checkpoint_sentence(name: str, label: str = "", text: str | None = None) -> str:
+    """A checkpoint for people. ``label`` and ``text`` are those of its step, where that is known."""
+    base, _, times = name.partition("#")
+    kind, _, words = base.partition(":")
+    target = label or words.replace("-", " ")
+    match kind:
+        case "opened" if words:
+            sentence = f"Opened {words}"
+        case "clicked" if words:
+            sentence = f"Clicked '{target}'"
+        case "chose" if words:
+            sentence = f"Chose '{label}'" if label else f"Chose a suggestion for {target}"
+        case "typed" if words:
+            what = "" if text is None else f" '{text}'"
+            sentence = f"Typed{what} into {label or ('a field' if words == 'text' else target)}"
+        case "dialog" if words:
+            sentence = f"The dialog '{target}' appeared"
+        case _:
+            return re.sub(r"[_-]+", " ", name).strip().capitalize() or name
+    return printable(f"{sentence}, time {times}" if times else sentence)

@@ -123,7 +123,8 @@ class ReadRow:
         self.kind, self.title, self.note = texts[kind], texts[title], texts[note]
         self.package, self.status, self.tone = texts[package], texts[status], data["tones"][tone]
         self.facts = {texts[facts[i]]: texts[facts[i + 1]] for i in range(0, len(facts), 2)}
-        self.link = link[0] if link else -1
+        self.link: int = link[0] if link else -1
+        self.compares: bool = bool(link and link[1])
 
 
 def report_of(

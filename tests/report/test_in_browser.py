@@ -1,15 +1,31 @@
 """Reports in a real browser: they open, are usable by keyboard, stay small and quick, and run no text."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
+from clawperator.replay import open_demonstration, replay
+from clawperator.testing import simulated_phone
 from tests.recording.samples import click, typed, window, write
-from tests.report.samples import SHOP, ReportedFile, WrittenReport, large, node, report_of, screen, shopping
+from tests.replay.flows import record, settings_dark
+from tests.report.samples import (
+    SHOP,
+    ReportedFile,
+    WrittenReport,
+    large,
+    node,
+    report_of,
+    screen,
+    shopping,
+    written,
+)
 from tests.report.test_page import HOSTILE
 from tests.support.browser import OpenedPage, OpenPage, traced_tasks
+from tests.support.paths import REPOSITORY
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -61,16 +77,16 @@ def overflow(page: "Page") -> int:
     return wider
 
 
-def is_drawn(page: "Page") -> bool:
-    """Whether the canvas of the screen has more than one colour."""
-    script = """() => {
-        const canvas = document.getElementById("screen");
+def is_drawn(page: "Page", name: str = "screen") -> bool:
+    """Whether the canvas of a screen has more than one colour."""
+    script = """(name) => {
+        const canvas = document.getElementById(name);
         const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
         const seen = new Set();
         for (let i = 0; i < pixels.length; i += 4 * 97) seen.add(pixels.slice(i, i + 3).join());
         return seen.size > 4;
     }"""
-    drawn: bool = page.evaluate(script)
+    drawn: bool = page.evaluate(script, name)
     return drawn
 
 
@@ -143,6 +159,94 @@ def test_a_comparison_opens_at_its_divergence_and_shows_all_reasons(tmp_path: Pa
     )
     assert page.evaluate(is_whole, "reasons")
     assert overflow(page) <= 0
+    assert shown.axe_violations() == []
+    assert shown.problems == []
+
+
+@pytest.fixture(scope="module")
+def orders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ada.ndjson and bob.ndjson: the recordings of docs/testing-your-app.md."""
+    folder = tmp_path_factory.mktemp("orders")
+    page = (REPOSITORY / "docs" / "testing-your-app.md").read_text("utf-8")
+    found = re.search(r"cat > pizza.toml <<'END'\n(.*?)\nEND", page, re.DOTALL)
+    assert found is not None
+    (folder / "pizza.toml").write_text(found[1])
+    for name in ("Ada", "Bob"):
+        with simulated_phone(apps=[folder / "pizza.toml"]) as phone:
+            phone.start_recording(name)
+            phone.open_app("com.example.pizza")
+            phone.click("Funghi")
+            phone.enter_text(name, id="customer")
+            phone.click("Order")
+            phone.stop_recording()
+            (folder / f"{name.lower()}.ndjson").write_bytes(phone.read_recording())
+    return folder
+
+
+def canvas_label(page: "Page", name: str) -> str:
+    return page.get_attribute(f"#{name}", "aria-label") or ""
+
+
+@pytest.mark.parametrize("width", [1280, 380])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_text_that_differs_is_shown_in_its_row_and_on_both_screens(
+    orders: Path, opened: Opens, scheme: str, width: int
+) -> None:
+    report = written(orders / "ada.ndjson", str(orders / "bob.ndjson"))
+    shown = opened(report, color_scheme=scheme, viewport={"width": width, "height": 800})
+    page = shown.page
+    assert page.get_attribute("#outcome", "data-tone") == "bad"
+    assert page.inner_text("#summary").endswith("expected 'Ada', found 'Bob'.")
+    failing = page.locator('#list .row:has([data-tone="bad"])')
+    assert failing.count() == 1
+    assert failing.get_attribute("aria-selected") == "true"
+    assert "Typed 'Ada'" in failing.inner_text()
+    assert "expected 'Ada', found 'Bob'" in failing.inner_text()
+    assert page.locator("figcaption").all_inner_texts() == ["Recorded", "Observed"]
+    assert canvas_label(page, "screen").startswith("Recorded screen: ")
+    assert "Ada" in canvas_label(page, "screen")
+    assert "Bob" in canvas_label(page, "observed")
+    assert [is_drawn(page, name) for name in ("screen", "observed")] == [True, True]
+    boxes = [page.locator(f"#{name}").bounding_box() for name in ("screen", "observed")]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[0]["y"] == boxes[1]["y"], "side by side"
+    assert page.locator("#changes .what").all_inner_texts() == ["expected 'Ada', found 'Bob'"]
+    assert overflow(page) <= 0
+    assert shown.axe_violations() == []
+    assert shown.problems == []
+
+
+def test_one_of_two_screens_can_be_shown_alone(orders: Path, opened: Opens) -> None:
+    page = opened(written(orders / "ada.ndjson", str(orders / "bob.ndjson"))).page
+    page.get_by_role("button", name="Observed").click()
+    assert page.is_hidden("#observed")
+    assert "Bob" in canvas_label(page, "screen")
+    page.keyboard.press("a")
+    assert page.is_visible("#observed")
+    page.focus("#list")
+    page.keyboard.press("Home")
+    page.locator("#before", has_text="Before").wait_for()
+    assert page.is_hidden("#observed")
+
+
+def test_a_failed_replay_shows_the_recorded_and_the_observed_screen(tmp_path: Path, opened: Opens) -> None:
+    demonstration = open_demonstration(record(settings_dark, tmp_path))
+    with simulated_phone() as phone, phone.connected() as connected:
+        phone.fault("dialog", 1)
+        document = replay(demonstration, connected)
+    assert not document.ok
+    (tmp_path / "replay.json").write_bytes(msgspec.json.encode(document))
+    shown = opened(written(tmp_path / "replay.json"))
+    page = shown.page
+    failed = next(step for step in document.steps if step.status == "failed")
+    assert page.get_attribute("#outcome", "data-tone") == "bad"
+    assert "a dialog" in page.inner_text("#summary")
+    assert "skill" not in page.inner_text("body").lower()
+    assert page.inner_text("#status") == "failed"
+    assert heading(page).lower().replace("'", "") == failed.description.lower()
+    assert "Settings" in canvas_label(page, "screen")
+    assert "System UI isn't responding" in canvas_label(page, "observed")
     assert shown.axe_violations() == []
     assert shown.problems == []
 

@@ -198,7 +198,15 @@ def test_a_run_that_did_the_same_is_matched_step_by_step(tmp_path: Path) -> None
     assert report.result.outcome == "literal_match"
     assert report.lists == ["Comparison", "Steps", "Events"]
     rows = report.rows("Comparison")
-    assert [(row.title, row.status, row.tone) for row in rows] == [(name, "matched", "good") for name in PATH]
+    assert [(row.facts["Checkpoint"], row.status, row.tone) for row in rows] == [
+        (name, "matched", "good") for name in PATH
+    ]
+    assert [row.title for row in rows] == [
+        f"Opened {SHOP}",
+        "Clicked 'Cart'",
+        "Typed 'two bags' into a field",
+    ]
+    assert report.data["verdict"]["text"] == "The skill run did what was recorded: 3 of 3 steps."
     assert rows[1].mark == [0, 400, 1080, 500], "the screen of the recorded step"
     assert report.rows("Steps")[rows[1].link].title == 'Click "Cart"'
 
@@ -209,13 +217,14 @@ def test_the_first_divergence_is_marked_and_shown_first(tmp_path: Path) -> None:
     assert report.data["verdict"]["tone"] == "bad"
     rows = report.rows("Comparison")
     assert [(row.title, row.status) for row in rows] == [
-        (PATH[0], "matched"),
-        ("clicked:cart", "missing"),
-        ("opened:browser", "extra"),
-        ("typed:text", "matched"),
+        (f"Opened {SHOP}", "matched"),
+        ("Clicked 'Cart'", "missing"),
+        ("Opened browser", "extra"),
+        ("Typed 'two bags' into a field", "matched"),
     ]
-    assert [row.title for row in rows if "First divergence" in row.facts] == ["clicked:cart"]
-    assert rows[1].note == "first divergence · expected as step 2, not reached"
+    assert [row.title for row in rows if "First divergence" in row.facts] == ["Clicked 'Cart'"]
+    assert rows[1].note == "expected as step 2, not reached · first divergence"
+    assert report.data["verdict"]["text"] == "The skill run did not reach step 2: Clicked 'Cart'."
     assert rows[2].note == "not in the recording"
     assert report.data["selected"] == [0, 1]
 
@@ -237,13 +246,53 @@ def test_what_only_a_recorded_run_did_has_the_screen_of_the_run(tmp_path: Path) 
     )
     report = report_of(tmp_path, shopping(), run=other)
     rows = {row.title: row for row in report.rows("Comparison")}
-    helped, cart = rows["clicked:help"], rows["clicked:cart"]
+    helped, cart = rows["Clicked 'Help'"], rows["Clicked 'Cart'"]
     assert helped.status == "extra"
     assert (helped.facts["Screen"], helped.mark) == ("of the run", [0, 700, 1080, 800])
     assert report.labels(helped.before) == ["Help", "Cart"]
     assert "Screen" not in cart.facts
     assert report.labels(cart.before) == ["Shop", "Cart"]
     assert dict(report.data["facts"])["Screens"] == "2"
+
+
+def test_another_text_is_a_row_that_differs_with_both_screens(tmp_path: Path) -> None:
+    def cart(text: str) -> str:
+        return screen(node("Cart"), node(text, "[0,600][1080,700]", resource_id="a:id/note"))
+
+    def noted(text: str) -> list[dict[str, Any]]:
+        return [*shopping()[:3], typed(3, text, SHOP), click(4, "Save", SHOP, snapshot=cart(text))]
+
+    other = write(tmp_path / "other.ndjson", noted("three"))
+    report = report_of(tmp_path, noted("two"), run=other)
+    (row,) = [row for row in report.rows("Comparison") if row.tone == "bad"]
+    assert (row.status, row.note) == ("other text", "expected 'two', found 'three' · first divergence")
+    assert (row.facts["Expected"], row.facts["Found"]) == ("two", "three")
+    assert row.compares
+    assert (report.labels(row.before), report.labels(row.after)) == (["Cart", "two"], ["Cart", "three"])
+    verdict = report.data["verdict"]
+    assert verdict["text"] == "The other recording entered another text at step 3: expected 'two', found 'three'."
+    assert (verdict["tone"], verdict["word"]) == ("bad", "differs")
+
+
+def test_a_recording_that_ends_elsewhere_has_a_row_with_both_last_screens(tmp_path: Path) -> None:
+    end = screen(node("No network"))
+    other = write(
+        tmp_path / "other.ndjson",
+        [*shopping(), window(5, SHOP, title="Error", className="com.example.Error", snapshot=end)],
+    )
+    report = report_of(tmp_path, shopping(), run=other)
+    last = report.rows("Comparison")[-1]
+    assert (last.title, last.tone) == ("The other recording did not end in the expected state", "bad")
+    assert "com.example.Error" in last.note
+    assert (report.labels(last.before), report.labels(last.after)) == (["Cart", "2 items", "Note"], ["No network"])
+
+
+def test_a_missing_step_is_shown_beside_the_screen_where_the_run_was(tmp_path: Path) -> None:
+    other = write(tmp_path / "other.ndjson", shopping()[:1])
+    report = report_of(tmp_path, shopping(), run=other)
+    missing = report.rows("Comparison")[1]
+    assert (missing.title, missing.status, missing.compares) == ("Clicked 'Cart'", "missing", True)
+    assert report.labels(missing.after) == ["Shop", "Cart"]
 
 
 def test_a_run_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:

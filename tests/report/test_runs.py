@@ -125,6 +125,36 @@ def test_a_replay_shows_why_each_step_is_proved(tmp_path: Path, route: Route) ->
     assert {row.status for row in rows} == {"proved"}
     assert "is in the foreground" in rows[-1].facts["Evidence"]
     assert rows[-1].facts["Found by"]
+    assert [row.title for row in rows] == ["Open com.android.settings", "Click 'Display'"]
+    assert [row.title for row in report.rows("Checkpoints")] == [
+        "Opened com.android.settings",
+        "Clicked 'display'",
+        "The end state was verified",
+    ]
+    assert "Dark theme" in report.labels(rows[-1].after)
+    assert "skill" not in json.dumps(report.data).lower()
+
+
+def test_a_failed_replay_shows_both_screens_without_a_second_command(tmp_path: Path, route: Route) -> None:
+    route.shell("am force-stop com.android.settings; input keyevent HOME")
+    for command in (
+        *("recording start --session-id left", "open com.android.settings", "click --text Display"),
+        *("recording stop", f"recording pull --out {tmp_path}"),
+    ):
+        assert clawperator(*command.split()).code == 0
+    out = tmp_path / "replay.json"
+    recording = str(tmp_path / "left.ndjson")
+    ran = clawperator("recording", "replay", "--input", recording, "--keep-apps", "--out", str(out))
+    assert ran.code == 1
+    for report in (written(str(out)), written(recording, str(out))):
+        (failed,) = [row for row in report.rows(report.lists[0]) if row.tone == "bad" and row.compares]
+        assert "Network & internet" in report.labels(failed.before)
+        assert "Dark theme" in report.labels(failed.after)
+        verdict = report.data["verdict"]
+        assert verdict["tone"] == "bad"
+        assert verdict["text"].startswith("The replay ")
+        assert "another page" in verdict["text"]
+        assert "skill" not in json.dumps([verdict["text"], report.data["lists"], report.data["texts"]]).lower()
 
 
 def test_a_failed_replay_starts_with_the_step_that_failed(tmp_path: Path) -> None:
@@ -151,8 +181,11 @@ def test_a_failed_replay_starts_with_the_step_that_failed(tmp_path: Path) -> Non
         ("not run", "warn"),
     ]
     assert report.data["selected"] == [0, 1]
-    assert report.data["verdict"]["text"] == "1 of 3 steps proved"
-    assert report.data["verdict"]["lines"] == list(error.values())
+    assert report.data["verdict"]["text"] == (
+        "The replay stopped at step 2 of 3, Click 'Save': Save is not on the screen."
+    )
+    assert report.data["verdict"]["lines"] == ["Look."]
+    assert dict(report.data["facts"])["Error"] == "REPLAY_TARGET_NOT_FOUND"
 
 
 def test_an_execution_shows_its_steps(tmp_path: Path, route: Route) -> None:

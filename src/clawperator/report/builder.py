@@ -27,11 +27,26 @@ MAX_ROWS = 50_000
 
 
 class RowScreens(Struct, frozen=True):
-    """The screens of a row: before and after it, and what was touched on the first one."""
+    """The screens of a row: before and after it, and what was touched on the first one.
+
+    With ``compares`` they are the recorded and the observed screen, shown side by side.
+    """
 
     before: int = NO_SCREEN
     after: int = NO_SCREEN
     mark: Mark | None = None
+    compares: bool = False
+
+
+def compared_screens(recorded: RowScreens, observed: RowScreens) -> RowScreens:
+    """The screens after both, or else before both, side by side; those of one where the other has none."""
+    if NO_SCREEN not in (recorded.after, observed.after):
+        return RowScreens(recorded.after, observed.after, None, compares=True)
+    mine = recorded.before if recorded.before != NO_SCREEN else recorded.after
+    other = observed.before if observed.before != NO_SCREEN else observed.after
+    if NO_SCREEN in (mine, other):
+        return observed if mine == NO_SCREEN else recorded
+    return RowScreens(mine, other, recorded.mark if mine == recorded.before else None, compares=True)
 
 
 class RowStatus(Struct, frozen=True):
@@ -94,6 +109,7 @@ class PageBuilder:
             mark=screens.mark,
             facts=tuple(numbers),
             link=link,
+            compares=screens.compares,
         )
 
     def finish(self, parts: ReportParts) -> PageData:
@@ -123,4 +139,5 @@ class PageBuilder:
     def _shown_verdict(self, verdict: Verdict) -> Verdict:
         shown = self.texts.shown
         lines = tuple(shown(line) for line in verdict.lines if line)
-        return Verdict(verdict.tone, shown(verdict.label, MAX_TITLE), shown(verdict.text), lines)
+        label = shown(verdict.label, MAX_TITLE)
+        return Verdict(verdict.tone, label, shown(verdict.text), lines, verdict.word or label.replace("_", " "))

@@ -37,7 +37,7 @@ class PageRow(Struct, frozen=True, array_like=True, gc=False):
 
     ``note`` is a few words below the title. ``time`` is in milliseconds from the start. ``mark`` is what was
     touched on the screen ``before``. ``facts`` are names and values in turn. ``link`` is the position of a row in
-    the next list; -1 for none.
+    the next list; -1 for none. ``compares``: ``before`` is the recorded screen and ``after`` the observed one.
     """
 
     kind: int
@@ -52,6 +52,7 @@ class PageRow(Struct, frozen=True, array_like=True, gc=False):
     mark: Mark | None
     facts: tuple[int, ...]
     link: int = -1
+    compares: bool = False
 
 
 class PageList(Struct, frozen=True):
@@ -63,12 +64,13 @@ class PageList(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """The outcome of what is reported: a word, a sentence, and further lines."""
+    """The outcome of what is reported: a word, a sentence, and further lines. ``word`` is shown for ``label``."""
 
     tone: Tone
     label: str
     text: str = ""
     lines: tuple[str, ...] = ()
+    word: str = ""
 
 
 class PageScreen(Struct, frozen=True, array_like=True, gc=False):

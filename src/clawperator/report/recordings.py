@@ -12,7 +12,6 @@ from msgspec import UNSET, Struct
 from clawperator._files import open_regular
 from clawperator.recording import (
     FACTS,
-    AlignmentRow,
     ClickFacts,
     DescribedStep,
     Event,
@@ -31,8 +30,9 @@ from clawperator.recording import (
     own_fields,
     read_actions,
 )
-from clawperator.report.builder import MAX_ROWS, PageBuilder, ReportParts, RowScreens, RowStatus
-from clawperator.report.page_data import NO_SCREEN, Mark, PageList, PageRow, Tone, Verdict, filled, plural, seconds
+from clawperator.report.builder import MAX_ROWS, PageBuilder, ReportParts, RowScreens
+from clawperator.report.comparison import Comparison, RecordedRows, RunScreens, kept_screens
+from clawperator.report.page_data import NO_SCREEN, Mark, PageList, PageRow, filled, plural, seconds
 from clawperator.report.screens import ScreenTable
 
 STEPS, EVENTS, COMPARISON = "Steps", "Events", "Comparison"
@@ -57,17 +57,9 @@ _EVENT_TITLES = {
     "press_key": "Key",
     "text_change": "Text",
 }
-_RELATIONS: dict[str, RowStatus] = {
-    "matched": RowStatus("matched", "good"),
-    "missing": RowStatus("missing", "bad"),
-    "extra": RowStatus("extra", "warn"),
-    "out_of_order": RowStatus("out of order", "warn"),
-    "wrong_status": RowStatus("wrong status", "bad"),
-}
 _FACTS = {facts.kind: facts for facts in FACTS}
 _FIELDS = {facts.kind: own_fields(facts) for facts in FACTS}
 _HEAD_BYTES = 4_096
-_OVERLAP = 8
 _YEAR_9999_MS = 253_402_300_800_000
 
 
@@ -85,12 +77,15 @@ def recording_report(path: str, builder: PageBuilder, run: str | None = None) ->
     A recording of any size is read twice, and its snapshots are never in memory or in a copy.
     """
     export = load_demonstration(path)
-    compared = None if run is None else compare_step_by_step(export, path, run)
     report = _RecordingReport(export, _seen_events(path, export, builder), builder)
-    of_run: dict[str, deque[RowScreens]] = {}
-    if run is not None and compared is not None and (recorded := compared.recorded_run) is not None:
-        of_run = _RecordingReport(recorded, _seen_events(run, recorded, builder), builder).screens_of_checkpoints()
-    return report.parts(compared, of_run)
+    if run is None:
+        return report.parts()
+    compared = compare_step_by_step(export, path, run)
+    recorded = compared.recorded_run
+    if recorded is None:
+        return report.parts(compared, RunScreens(kept=kept_screens(run, builder)))
+    seen = _seen_events(run, recorded, builder)
+    return report.parts(compared, _RecordingReport(recorded, seen, builder).as_run())
 
 
 def _seen_events(path: str, export: Export, builder: PageBuilder) -> list[_SeenEvent]:
@@ -138,17 +133,21 @@ class _RecordingReport:
     def _described(self) -> list[DescribedStep]:
         return list(islice(described_steps(read_actions(one.event for one in self._seen)), MAX_ROWS))
 
-    def screens_of_checkpoints(self) -> dict[str, deque[RowScreens]]:
-        """The screens of the steps that are checkpoints, by their ids, in their order."""
-        found: dict[str, deque[RowScreens]] = {}
+    def as_run(self) -> RunScreens:
+        """The screens of a recording that is compared with another one."""
+        found: dict[str, deque[tuple[DescribedStep, RowScreens]]] = {}
         for step in self._described():
             if step.checkpoint:
                 own, last = self._own_events(step)
-                found.setdefault(step.checkpoint, deque()).append(self._step_screens(step, own, last))
-        return found
+                found.setdefault(step.checkpoint, deque()).append((step, self._step_screens(step, own, last)))
+        return RunScreens(found, self._last_screen())
 
-    def parts(self, compared: StepComparison | None, of_run: dict[str, deque[RowScreens]]) -> ReportParts:
-        """``of_run`` are the screens of the run that it is compared with."""
+    def _last_screen(self) -> RowScreens:
+        last = next((one.screen for one in reversed(self._seen) if one.screen != NO_SCREEN), NO_SCREEN)
+        return RowScreens(after=last)
+
+    def parts(self, compared: StepComparison | None = None, of_run: RunScreens | None = None) -> ReportParts:
+        """``of_run`` are the steps and screens of the run that it is compared with."""
         export, builder = self._export, self._builder
         events = [self._event_row(one) for one in self._seen]
         described = self._described()
@@ -166,10 +165,12 @@ class _RecordingReport:
             builder.warnings += gaps.warnings()
         else:
             builder.warnings += compared.report.warnings or []
-            lists = filled(PageList(COMPARISON, self._comparison(compared, described, steps, of_run)), *lists)
-            verdict = _verdict(compared)
-            first = next((i for i, row in enumerate(compared.rows) if row.relation != "matched"), 0)
-            selected = (0, first)
+            recorded = RecordedRows(described, steps, self._last_screen())
+            found = Comparison(compared, recorded, of_run or RunScreens(), builder)
+            rows = found.rows()
+            lists = filled(PageList(COMPARISON, rows), *lists)
+            verdict = found.verdict()
+            selected = (0, found.first_difference)
         session = export.session
         return ReportParts(
             kind="Recording",
@@ -273,82 +274,6 @@ class _RecordingReport:
         if step.kind == "enter_text":
             return screens.find(screen, kind="field", state="focused")
         return screens.find(screen, state="scrollable") if step.kind == "scroll" else None
-
-    # Comparison
-
-    def _comparison(
-        self,
-        compared: StepComparison,
-        described: Sequence[DescribedStep],
-        steps: Sequence[PageRow],
-        of_run: dict[str, deque[RowScreens]],
-    ) -> list[PageRow]:
-        rows = []
-        starts = [step.seq for step in described]
-        diverged = False
-        for row in compared.rows:
-            point = compared.checkpoints.get(row.checkpoint)
-            is_expected = row.baselineIndex is not UNSET
-            expected, actual = "not in the recording", "not reached"
-            if row.baselineIndex is not UNSET:
-                expected = f"step {row.baselineIndex + 1}: ok"
-            if row.actualIndex is not UNSET:
-                actual = f"step {row.actualIndex + 1}: {row.actualStatus}"
-            is_first = not diverged and row.relation != "matched"
-            diverged = diverged or is_first
-            link = -1 if point is None or not is_expected else _step_at(described, starts, point.seq)
-            shown, source = RowScreens(), None
-            if row.actualIndex is not UNSET and of_run.get(row.checkpoint):
-                shown, source = of_run[row.checkpoint].popleft(), "of the run"
-            if link >= 0:
-                shown, source = RowScreens(steps[link].before, steps[link].after, steps[link].mark), None
-            rows.append(
-                self._builder.row(
-                    "checkpoint",
-                    row.checkpoint,
-                    [
-                        ("First divergence", "The run left the recorded path here." if is_first else None),
-                        ("Expected", expected),
-                        ("Actual", actual),
-                        ("Recorded as", point.summary if point and is_expected else None),
-                        ("Recorded step", described[link].sentence if link >= 0 else None),
-                        ("Screen", source),
-                        ("Note", row.note or None),
-                    ],
-                    note=("first divergence · " if is_first else "") + _places(row),
-                    status=_RELATIONS[row.relation],
-                    screens=shown,
-                    link=link,
-                )
-            )
-        return rows
-
-
-def _places(row: AlignmentRow) -> str:
-    """Where a checkpoint is in the recording and in the run, in a few words."""
-    if row.baselineIndex is UNSET:
-        return "not in the recording"
-    expected = f"expected as step {row.baselineIndex + 1}"
-    actual = "not reached" if row.actualIndex is UNSET else f"was step {row.actualIndex + 1}"
-    return f"{expected}, {actual}"
-
-
-def _step_at(steps: Sequence[DescribedStep], starts: Sequence[float], seq: float) -> int:
-    """The position of the step that an event belongs to. Steps come in order, but may overlap a little."""
-    last = bisect_right(starts, seq) - 1
-    return next((i for i in range(last, max(last - _OVERLAP, -1), -1) if seq <= steps[i].lastSeq), -1)
-
-
-def _verdict(compared: StepComparison) -> Verdict:
-    report = compared.report
-    coverage = report.baselineCoverage
-    about = (
-        f"{coverage.covered} of {coverage.declared} checkpoints; terminal verification: "
-        f"{report.terminalVerificationStatus}; compared with {report.actual.skillId} "
-        f"({report.normalizationStrategy}, {report.compareMode})"
-    )
-    tone: Tone = "good" if report.is_match else "bad"
-    return Verdict(tone, report.outcome, report.summary, (report.reason or "", about, report.hint or ""))
 
 
 def _bounds(event: EventFacts) -> Mark | None:

@@ -17,9 +17,17 @@ from clawperator.contract import (
     SkillResult,
     TextEvidence,
 )
+from clawperator.recording import checkpoint_sentence
 from clawperator.replay import ReplayedStep, ReplayReport
 from clawperator.report.action_rows import action_rows, error_facts
-from clawperator.report.builder import NOTHING, PageBuilder, ReportParts, RowScreens, RowStatus
+from clawperator.report.builder import (
+    NOTHING,
+    PageBuilder,
+    ReportParts,
+    RowScreens,
+    RowStatus,
+    compared_screens,
+)
 from clawperator.report.page_data import (
     MAX_OUTPUT,
     PageList,
@@ -28,6 +36,7 @@ from clawperator.report.page_data import (
     Verdict,
     filled,
     first_of,
+    plural,
     seconds,
 )
 
@@ -56,6 +65,11 @@ class SavedSkillRun(Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
+_END_STATES = {
+    "verified": "The end state was verified",
+    "failed": "The end state is not the expected one",
+    "not_run": "The end state was not verified",
+}
 Evidence = TextEvidence | JsonEvidence | EnvelopeEvidence
 
 
@@ -79,36 +93,50 @@ def document_report(document: Any, builder: PageBuilder, screens: RowScreens = N
 
 
 def _replay_report(report: ReplayReport, builder: PageBuilder, screens: RowScreens) -> ReportParts:
+    shown = replay_screens(report.recordedScreen, report.observedScreen, builder)
+    last = max((i for i, step in enumerate(report.steps) if step.status != "not_run"), default=-1)
     rows = [
         builder.row(
             step.action,
-            step.description,
+            _sentence(step),
             [
+                *_difference(step.error or {}),
                 ("Found by", step.foundBy or None),
                 ("Evidence", step.evidence or None),
-                *error_facts(step.error or {}),
+                ("Reason", _why(step) if step.error else None),
+                *(fact for fact in error_facts(step.error or {}) if fact[0] != "Message"),
                 ("Recorded event", f"seq {step.seq}"),
             ],
             note=_why(step),
             status=_status(step.status),
+            screens=shown if i == last else NOTHING,
         )
-        for step in report.steps
+        for i, step in enumerate(report.steps)
     ]
     result = report.skillResult
     actions = action_rows(_envelopes(result), builder, screens)
     points = _checkpoint_rows(result, builder, NOTHING)
     lists = filled(PageList(STEPS, rows), PageList(CHECKPOINTS, points), PageList(ACTIONS, actions))
     error = report.error or {}
-    proved = f"{report.provedCount} of {report.stepCount} steps proved"
+    if report.ok:
+        sentence = f"The replay repeated the recording: {plural(report.stepCount, 'step')}, each proved."
+    elif last >= 0:
+        step = report.steps[last]
+        sentence = f"The replay stopped at step {last + 1} of {report.stepCount}, {_sentence(step)}: {_why(step)}."
+    else:
+        sentence = f"The replay ran no step: {error.get('message', '')}."
     tone: Tone = "good" if report.ok else "bad"
-    verdict = Verdict(tone, "proved" if report.ok else "failed", proved, _problem(error))
+    hint = str(error.get("hint") or "")
+    verdict = Verdict(tone, "proved" if report.ok else "failed", sentence, (hint,))
     return ReportParts(
         kind="Replay",
         title=report.sessionId,
         facts=[
             ("Device", report.deviceId),
+            ("Closed first", ", ".join(report.closedApps) or None),
             ("Steps", f"{report.stepCount:,}"),
             ("Proved", f"{report.provedCount:,}"),
+            ("Error", str(error["code"]) if error.get("code") else None),
         ],
         lists=lists,
         verdict=verdict,
@@ -116,9 +144,42 @@ def _replay_report(report: ReplayReport, builder: PageBuilder, screens: RowScree
     )
 
 
+def replay_screens(recorded: str | UnsetType, observed: str | UnsetType, builder: PageBuilder) -> RowScreens:
+    """The screens that a replay keeps: both of a failed step, or the last one."""
+    mine, other = (builder.screens.add(xml or None) for xml in (recorded, observed))
+    return compared_screens(RowScreens(mine), RowScreens(after=other))
+
+
+def _sentence(step: ReplayedStep) -> str:
+    """A replayed step for people: Click 'Display'."""
+    verb, _, rest = step.description.partition(" ")
+    return f"{verb.capitalize()} '{rest}'" if step.action == "click" else f"{verb.capitalize()} {rest}"
+
+
 def _why(step: ReplayedStep) -> str:
-    """Why a step counts as proved or failed, in a few words."""
-    return str((step.error or {}).get("message", "")) or step.evidence or ""
+    """Why a step counts as proved or failed, without its description, which is beside it."""
+    message = str((step.error or {}).get("message", ""))
+    about = (f"could not prove: {step.description}: ", f"cannot {step.description}: ")
+    return next((message.removeprefix(one) for one in about if message.startswith(one)), message) or (
+        step.evidence or ""
+    )
+
+
+def _difference(error: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    """The labels that a failed step expected and those that it found."""
+    details = error.get("details")
+    if not isinstance(details, Mapping):
+        return []
+
+    def words(name: str) -> str | None:
+        value = details.get(name)
+        return ", ".join(map(str, value)) if isinstance(value, list) else value and str(value)
+
+    return [
+        ("Expected", words("missing") or words("expectedTitle") or words("expected")),
+        ("Found", words("labels")),
+        ("Similar elements", words("candidates")),
+    ]
 
 
 def _skill_report(run: SavedSkillRun, builder: PageBuilder, screens: RowScreens) -> ReportParts:
@@ -141,7 +202,7 @@ def _skill_report(run: SavedSkillRun, builder: PageBuilder, screens: RowScreens)
             ("Runtime", (result.diagnostics.runtimeState or None) if result and result.diagnostics else None),
         ],
         lists=lists,
-        verdict=Verdict(_TONES.get(status, "warn"), status, _end_state(result), _problem(problem)),
+        verdict=Verdict(_TONES.get(status, "warn"), status, _skill_sentence(status, result), _problem(problem)),
         selected=_first_problem(lists),
     )
 
@@ -154,7 +215,9 @@ def _execution_report(result: ExecutionResult, builder: PageBuilder, screens: Ro
         title=envelope.commandId,
         facts=[("Device", result.deviceId), ("Backend", result.backend), ("Task", envelope.taskId)],
         lists=lists,
-        verdict=Verdict(_TONES[envelope.status], envelope.status, envelope.error or "", (envelope.hint or "",)),
+        verdict=Verdict(
+            _TONES[envelope.status], envelope.status, _execution_sentence(envelope), (envelope.hint or "",)
+        ),
         selected=_first_problem(lists),
     )
 
@@ -173,8 +236,12 @@ def _checkpoint_rows(result: SkillResult, builder: PageBuilder, screens: RowScre
         rows.append(
             builder.row(
                 "checkpoint",
-                point.id,
-                [("Evidence", _evidence(point.evidence)), ("Note", point.note or None)],
+                checkpoint_sentence(point.id),
+                [
+                    ("Evidence", _evidence(point.evidence)),
+                    ("Note", point.note or None),
+                    ("Checkpoint", point.id),
+                ],
                 note=point.note or (point.evidence.text if isinstance(point.evidence, TextEvidence) else ""),
                 time=None if at is None or start is None else at - start,
                 status=_status(point.status),
@@ -186,7 +253,7 @@ def _checkpoint_rows(result: SkillResult, builder: PageBuilder, screens: RowScre
         rows.append(
             builder.row(
                 "verification",
-                "Terminal verification",
+                _END_STATES.get(verified.status, "The end state"),
                 [
                     ("Expected", _evidence(verified.expected)),
                     ("Observed", _evidence(verified.observed)),
@@ -195,8 +262,14 @@ def _checkpoint_rows(result: SkillResult, builder: PageBuilder, screens: RowScre
                 status=_status(verified.status),
             )
         )
-    rows.append(_result_row(result, builder, screens))
+    if not is_replay(result):
+        rows.append(_result_row(result, builder, screens))
     return rows
+
+
+def is_replay(result: SkillResult) -> bool:
+    """Whether a result is that of a replay, and not of a skill."""
+    return isinstance(result.goal, Mapping) and result.goal.get("kind") == "replay"
 
 
 def _result_row(result: SkillResult, builder: PageBuilder, screens: RowScreens) -> PageRow:
@@ -244,13 +317,28 @@ def _evidence(evidence: Evidence | UnsetType | None) -> str | None:
     return None
 
 
-def _end_state(result: SkillResult | None) -> str:
+def _skill_sentence(status: str, result: SkillResult | None) -> str:
+    how = {"success": "The skill succeeded", "failed": "The skill failed"}.get(
+        status, f"The skill reported {status}"
+    )
     if result is None:
-        return "The skill printed no result."
+        return f"{how}: it printed no result."
     verified = result.terminalVerification
     if not verified:
-        return "The run has no terminal verification."
-    return f"Terminal verification: {verified.status}" + (f" ({verified.note})" if verified.note else "")
+        return f"{how}. It has no terminal verification."
+    return f"{how}. {_END_STATES[verified.status]}" + (f": {verified.note}." if verified.note else ".")
+
+
+def _execution_sentence(envelope: ResultEnvelope) -> str:
+    steps = envelope.stepResults
+    failed = next((i for i, step in enumerate(steps) if not step.success), None)
+    if failed is not None:
+        step = steps[failed]
+        reason = step.data.get("message") or step.data.get("error") or envelope.error or "no reason was reported"
+        return f"Action {failed + 1} of {len(steps)}, {step.actionType}, failed: {reason}"
+    if envelope.status == "failed":
+        return f"The execution failed: {envelope.error or 'no reason was reported'}"
+    return "The action succeeded." if len(steps) == 1 else f"All {len(steps)} actions succeeded."
 
 
 def _envelopes(result: SkillResult | None) -> list[ResultEnvelope]:

@@ -10,6 +10,7 @@
   const MOST_OF_OTHER = 12;
   const MOST_NODES = 200;
   const MOST_PRINTED = 400;
+  const SIGNS = { altered: "~", added: "+", removed: "−" };
   const WINDOWS = new Set(["open_app", "screen", "dialog", "window_change", "result"]);
   // Lines in a square of 24.
   const ICONS = {
@@ -72,7 +73,10 @@
   const screens = createScreens(data);
   const { text } = screens;
   const list = find("list");
-  const canvas = find("screen");
+  const views = [
+    { name: "before", figure: find("first"), canvas: find("screen"), found: null },
+    { name: "after", figure: find("second"), canvas: find("observed"), found: null },
+  ];
   const search = find("search");
   const spacer = document.createElement("div");
 
@@ -80,16 +84,16 @@
     list: 0, // the position of the list that is shown
     shown: [], // the positions of its rows that match the search
     at: -1, // the chosen one among those
-    view: "before",
+    view: "before", // or "after", or "both" side by side
     useDrawing: false,
     hover: null,
+    hovered: null, // the view with the pointer
   };
   const rows = new Map(); // the elements of visible rows, by their position among those shown
   const unused = [];
   const images = new Map();
   const packages = new Map(); // of each list, the package before each row
   let waiting = false; // the chosen row is shown in the next frame, however many keys come before it
-  let found = null; // what to draw now: the screen, its mark and its scale
 
   const element = (tag, name, content) => {
     const made = document.createElement(tag);
@@ -128,7 +132,7 @@
 
   /** A row by its position in a list. */
   const rowAt = (listAt, position) => {
-    const [kind, title, note, time, pack, tone, status, before, after, mark, facts, link] =
+    const [kind, title, note, time, pack, tone, status, before, after, mark, facts, link, compares] =
       data.lists[listAt].rows[position];
     return {
       kind: text(kind),
@@ -143,6 +147,7 @@
       mark,
       facts,
       link: link === undefined ? -1 : link,
+      compares: Boolean(compares),
     };
   };
 
@@ -359,7 +364,7 @@
     showFacts(row);
     if (row) {
       const prefersAfter = WINDOWS.has(row.kind) && row.after >= 0 && !row.mark;
-      state.view = prefersAfter || row.before < 0 ? "after" : "before";
+      state.view = row.compares ? "both" : prefersAfter || row.before < 0 ? "after" : "before";
       remember();
     }
     showScreen();
@@ -402,17 +407,23 @@
     const changes = screens.compare(row.before, row.after);
     const count = changes.added.length + changes.removed.length + changes.altered.length;
     const { isOther } = changes;
-    find("extent").textContent = count ? (isOther ? "Another screen:" : "") : "No text changed on the screen.";
-    const all = [
-      ...changes.altered.map((one) => [
-        "altered",
-        "~",
-        "changed: ",
-        `${screens.shorten(one.from, 160)} → ${screens.shorten(one.to, 160)}`,
-      ]),
-      ...changes.added.map((node) => ["added", "+", "added: ", screens.shorten(node.label, 200)]),
-      ...changes.removed.map((node) => ["removed", "−", "removed: ", screens.shorten(node.label, 200)]),
-    ];
+    find("changed-title").textContent = row.compares ? "What differs" : "What changed";
+    const none = row.compares ? "The texts of both screens are the same." : "No text changed on the screen.";
+    find("extent").textContent = count ? (isOther ? "Another screen:" : "") : none;
+    const short = screens.shorten;
+    const words = row.compares
+      ? {
+          altered: ({ from, to }) => ["", `expected '${short(from, 160)}', found '${short(to, 160)}'`],
+          added: (node) => ["", `found, not expected: '${short(node.label, 200)}'`],
+          removed: (node) => ["", `expected, not found: '${short(node.label, 200)}'`],
+        }
+      : {
+          altered: ({ from, to }) => ["changed: ", `${short(from, 160)} → ${short(to, 160)}`],
+          added: (node) => ["added: ", short(node.label, 200)],
+          removed: (node) => ["removed: ", short(node.label, 200)],
+        };
+    const order = row.compares ? ["altered", "removed", "added"] : ["altered", "added", "removed"];
+    const all = order.flatMap((name) => changes[name].map((one) => [name, SIGNS[name], ...words[name](one)]));
     const most = isOther ? MOST_OF_OTHER : MOST_CHANGES;
     for (const [name, sign, spoken, what] of all.slice(0, most)) {
       const line = element("li", name);
@@ -456,74 +467,102 @@
   };
   let palette = colours();
 
+  const CAPTIONS = { before: "Before", after: "After" };
+  const COMPARED = { before: "Recorded", after: "Observed" };
+
   const showScreen = () => {
     const row = state.at < 0 ? null : rowAt(state.list, state.shown[state.at]);
-    const before = row ? row.before : -1;
-    const after = row ? row.after : -1;
-    for (const [name, screen] of [
-      ["before", before],
-      ["after", after],
-    ]) {
+    const screenOf = { before: row ? row.before : -1, after: row ? row.after : -1 };
+    const captions = row?.compares ? COMPARED : CAPTIONS;
+    for (const name of ["before", "after"]) {
       const button = find(name);
-      button.disabled = screen < 0;
-      button.setAttribute("aria-pressed", state.view === name && screen >= 0);
+      button.textContent = captions[name];
+      button.disabled = screenOf[name] < 0;
+      button.setAttribute("aria-pressed", (state.view === name || state.view === "both") && screenOf[name] >= 0);
     }
-    const screen = state.view === "after" ? after : before;
-    canvas.hidden = screen < 0;
-    find("empty").hidden = screen >= 0;
+    const shown = state.view === "both" ? ["before", "after"] : [state.view];
+    const changes = row?.compares ? screens.compare(row.before, row.after) : null;
+    let picture = -1;
+    views.forEach((view, at) => {
+      const name = shown[at];
+      const screen = name ? screenOf[name] : -1;
+      view.name = name || "";
+      view.figure.hidden = screen < 0;
+      const caption = view.figure.querySelector("figcaption");
+      caption.hidden = !row?.compares;
+      caption.textContent = name ? captions[name] : "";
+      view.found = null;
+      if (screen >= 0) {
+        const own = data.screens[screen][3];
+        picture = own === undefined ? picture : Math.max(picture, own);
+        view.found = {
+          screen,
+          mark: name === "before" || row.before < 0 ? row.mark : null,
+          picture: own === undefined ? -1 : own,
+          differences: changes ? differencesOn(name, changes) : [],
+        };
+      }
+    });
+    const hasScreen = views.some((view) => view.found);
+    find("empty").hidden = hasScreen;
     find("caption").textContent = "";
-    const picture = screen >= 0 ? data.screens[screen][3] : -1;
     const source = find("source");
-    const hasPicture = picture !== undefined && picture >= 0;
-    source.hidden = !hasPicture;
+    source.hidden = picture < 0;
     source.setAttribute("aria-pressed", state.useDrawing);
-    found =
-      screen < 0
-        ? null
-        : {
-            screen,
-            mark: state.view === "before" || before < 0 ? row.mark : null,
-            picture: hasPicture ? picture : -1,
-          };
+    find("frame").classList.toggle("both", state.view === "both");
     showElements();
-    fitScreen();
+    fitScreens();
   };
 
-  const fitScreen = () => {
-    if (!found) {
-      return;
-    }
-    const [width, height] = data.screens[found.screen];
+  /** The nodes of one of two screens that the other does not have, or has with another text. */
+  const differencesOn = (name, { altered, added, removed }) =>
+    (name === "before" ? [...altered.map((one) => one.old), ...removed] : [...altered.map((one) => one.now), ...added])
+      .slice(0, MOST_CHANGES);
+
+  const fitScreens = () => {
+    const shown = views.filter((view) => view.found);
     const frame = find("frame").getBoundingClientRect();
-    const scale = Math.max(0.02, Math.min((frame.width - 4) / width, (frame.height - 4) / height, 1));
-    const ratio = Math.min(window.devicePixelRatio || 1, 3);
-    found.scale = scale;
-    const [across, down] = [Math.round(width * scale * ratio), Math.round(height * scale * ratio)];
-    if (canvas.width !== across || canvas.height !== down) {
-      canvas.style.width = `${Math.round(width * scale)}px`;
-      canvas.style.height = `${Math.round(height * scale)}px`;
-      canvas.width = across;
-      canvas.height = down;
+    const caption = state.view === "both" ? 24 : 0;
+    for (const view of shown) {
+      const [width, height] = data.screens[view.found.screen];
+      const room = (frame.width - 16 * (shown.length - 1)) / shown.length;
+      const scale = Math.max(0.02, Math.min((room - 4) / width, (frame.height - caption - 4) / height, 1));
+      const ratio = Math.min(window.devicePixelRatio || 1, 3);
+      const { canvas } = view;
+      view.found.scale = scale;
+      const [across, down] = [Math.round(width * scale * ratio), Math.round(height * scale * ratio)];
+      if (canvas.width !== across || canvas.height !== down) {
+        canvas.style.width = `${Math.round(width * scale)}px`;
+        canvas.style.height = `${Math.round(height * scale)}px`;
+        canvas.width = across;
+        canvas.height = down;
+      }
+      paint(view);
+      const labels = screens.nodesOf(view.found.screen).filter((node) => node.label);
+      const first = labels.slice(0, 25).map((node) => screens.shorten(node.label, 60));
+      const more = labels.length > first.length ? ` and ${labels.length - first.length} more` : "";
+      const what = state.view === "both" || find("before").textContent === COMPARED.before
+        ? `${COMPARED[view.name]} screen`
+        : `Screen ${view.name} this step`;
+      canvas.setAttribute("aria-label", `${what}: ${first.join(", ") || "no labels"}${more}`);
     }
-    paint();
-    const labels = screens.nodesOf(found.screen).filter((node) => node.label);
-    const shown = labels.slice(0, 25).map((node) => screens.shorten(node.label, 60));
-    const more = labels.length > shown.length ? ` and ${labels.length - shown.length} more` : "";
-    canvas.setAttribute("aria-label", `Screen ${state.view} this step: ${shown.join(", ") || "no labels"}${more}`);
   };
 
   const imageOf = (picture) => {
     let image = images.get(picture);
     if (!image) {
       image = new Image();
-      image.addEventListener("load", paint);
+      image.addEventListener("load", paintAll);
       image.src = `data:image/png;base64,${data.pictures[picture]}`;
       images.set(picture, image);
     }
     return image.complete && image.naturalWidth ? image : null;
   };
 
-  const paint = () => {
+  const paintAll = () => views.forEach(paint);
+
+  const paint = (view) => {
+    const { canvas, found } = view;
     if (!found) {
       return;
     }
@@ -532,7 +571,9 @@
     pen.clearRect(0, 0, canvas.width, canvas.height);
     const scale = canvas.width / data.screens[found.screen][0];
     const picture = found.picture >= 0 && !state.useDrawing ? imageOf(found.picture) : null;
-    screens.draw(pen, found.screen, scale, { colours: palette, mark: found.mark, hover: state.hover, picture });
+    const hover = state.hovered === view ? state.hover : null;
+    const { mark, differences } = found;
+    screens.draw(pen, found.screen, scale, { colours: palette, mark, hover, picture, differences });
     const [width, height] = [canvas.width, canvas.height];
     pen.strokeStyle = palette.bezel;
     pen.lineWidth = Math.max(1.5, width / 260);
@@ -551,6 +592,7 @@
   const showElements = () => {
     const box = find("elements");
     const nodes = find("nodes");
+    const { found } = views[1].found ? views[1] : views[0]; // of two, the observed one
     box.hidden = !found;
     nodes.replaceChildren();
     if (!found || !box.open) {
@@ -676,9 +718,11 @@
     return true;
   };
 
+  /** Show one of the screens; of two that are side by side, also both again. */
   const view = (name) => {
     if (!find(name).disabled) {
-      state.view = name;
+      const isCompared = find("before").textContent === COMPARED.before;
+      state.view = isCompared && state.view === name ? "both" : name;
       showScreen();
     }
   };
@@ -730,22 +774,26 @@
     openList(state.list + 1, row.link);
     list.focus();
   });
-  canvas.addEventListener("mousemove", (event) => {
-    if (!found) {
-      return;
-    }
-    const hover = screens.hit(found.screen, event.offsetX / found.scale, event.offsetY / found.scale);
-    if (hover !== state.hover) {
-      state.hover = hover;
-      find("caption").textContent = hover ? screens.describe(hover) : "";
-      paint();
-    }
-  });
-  canvas.addEventListener("mouseleave", () => {
-    state.hover = null;
-    find("caption").textContent = "";
-    paint();
-  });
+  for (const one of views) {
+    one.canvas.addEventListener("mousemove", (event) => {
+      const { found } = one;
+      if (!found) {
+        return;
+      }
+      const hover = screens.hit(found.screen, event.offsetX / found.scale, event.offsetY / found.scale);
+      if (hover !== state.hover || state.hovered !== one) {
+        state.hover = hover;
+        state.hovered = one;
+        find("caption").textContent = hover ? screens.describe(hover) : "";
+        paintAll();
+      }
+    });
+    one.canvas.addEventListener("mouseleave", () => {
+      state.hover = null;
+      find("caption").textContent = "";
+      paintAll();
+    });
+  }
   find("tabs").addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step) {
@@ -755,7 +803,7 @@
   });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     palette = colours();
-    paint();
+    paintAll();
     drawStrip();
   });
   window.addEventListener("beforeprint", () => {
@@ -768,7 +816,7 @@
   });
   new ResizeObserver(() => {
     renderList();
-    fitScreen();
+    fitScreens();
     drawStrip();
   }).observe(find("frame"));
   new ResizeObserver(renderList).observe(list);
@@ -812,7 +860,7 @@
     const { verdict } = data;
     if (verdict) {
       find("verdict").hidden = false;
-      find("outcome").textContent = verdict.label.replaceAll("_", " ");
+      find("outcome").textContent = verdict.word;
       find("outcome").dataset.tone = verdict.tone;
       find("summary").textContent = verdict.text;
       find("reasons").hidden = !verdict.lines.length;

@@ -427,7 +427,7 @@ const createScreens = (data) => {
   /** Draw a screen at a scale. `picture` is an image to show instead; `mark` is what was touched. */
   const draw = (pen, screen, scale, options) => {
     const [width, height] = data.screens[screen];
-    const { colours, mark, hover, picture } = options;
+    const { colours, mark, hover, picture, differences = [] } = options;
     const look = { width, height, colours, unit: Math.min(width, height) / 400 };
     pen.save();
     pen.scale(scale, scale);
@@ -454,10 +454,28 @@ const createScreens = (data) => {
       pen.strokeRect(hover.left, hover.top, hover.width, hover.height);
       pen.setLineDash([]);
     }
+    for (const node of differences) {
+      outline(pen, node, look);
+    }
     if (mark) {
       drawMark(pen, mark, look);
     }
     pen.restore();
+  };
+
+  /** A node that differs between two screens. */
+  const outline = (pen, node, look) => {
+    const { unit, colours, width, height } = look;
+    const edge = 3 * unit;
+    const [x, y] = [Math.max(edge, node.left - edge), Math.max(edge, node.top - edge)];
+    const right = Math.min(width - edge, node.left + node.width + edge);
+    const bottom = Math.min(height - edge, node.top + node.height + edge);
+    round(pen, x, y, Math.max(edge, right - x), Math.max(edge, bottom - y), 6 * unit);
+    pen.fillStyle = colours.markBack;
+    pen.fill();
+    pen.strokeStyle = colours.bad;
+    pen.lineWidth = 3 * unit;
+    pen.stroke();
   };
 
   const drawMark = (pen, [left, top, right, bottom], look) => {
@@ -543,7 +561,8 @@ const createScreens = (data) => {
         const earlier = old.find((one) => one.kind === node.kind && isSamePlace(one, node));
         if (earlier && has(earlier, "checked") !== has(node, "checked")) {
           const state = (one) => (has(one, "checked") ? "on" : "off");
-          altered.push({ from: `${nameOf(node, now)}: ${state(earlier)}`, to: state(node) });
+          const name = nameOf(node, now);
+          altered.push({ from: `${name}: ${state(earlier)}`, to: state(node), name, old: earlier, now: node });
         }
       }
     }
@@ -571,7 +590,7 @@ const createScreens = (data) => {
         (node) => node.kind === old.kind && (isSamePlace(old, node) || (isOwn && node.id === old.id)),
       );
       if (at >= 0) {
-        altered.unshift({ from: old.label, to: added[at].label });
+        altered.unshift({ from: old.label, to: added[at].label, name: "", old, now: added[at] });
         removed.splice(i, 1);
         added.splice(at, 1);
       }

@@ -116,6 +116,7 @@ def test_a_report_opens_from_a_file_and_is_used_by_keyboard(tmp_path: Path, open
     page.keyboard.press("Escape")
     assert page.inner_text("#count") == "4"
     page.click("#link")
+    heading(page)
     assert page.inner_text("#position").startswith("Events")
     assert shown.problems == []
     assert [url for url in shown.requests if not url.startswith("data:")] == [page.url.partition("#")[0]]

@@ -128,6 +128,7 @@ class _RecordingReport:
         self._start = export.timeline.firstEventTs
         self._seen = seen
         self._seqs = [one.event.seq for one in seen]
+        self._next_screens = _next_screens(seen)
         self._screen_count = len(builder.screens)
 
     def _described(self) -> list[DescribedStep]:
@@ -260,8 +261,10 @@ class _RecordingReport:
             return RowScreens(own[0].before, shown)
         start = click or own[0]
         before = start.before if start.screen == NO_SCREEN else start.screen
-        later = islice(self._seen, last + 1, None) if click is None or step.kind not in _WINDOWS else own[1:]
-        after = next((one.screen for one in later if one.screen != NO_SCREEN), NO_SCREEN)
+        if click is None or step.kind not in _WINDOWS:
+            after = self._next_screens[last + 1]
+        else:
+            after = next((one.screen for one in own[1:] if one.screen != NO_SCREEN), NO_SCREEN)
         return RowScreens(before, after, self._mark(step, before, click))
 
     def _mark(self, step: DescribedStep, screen: int, click: _SeenEvent | None) -> Mark | None:
@@ -274,6 +277,15 @@ class _RecordingReport:
         if step.kind == "enter_text":
             return screens.find(screen, kind="field", state="focused")
         return screens.find(screen, state="scrollable") if step.kind == "scroll" else None
+
+
+def _next_screens(seen: Sequence[_SeenEvent]) -> list[int]:
+    """For each event, and for the end, the first screen at or after it."""
+    screens = [NO_SCREEN]
+    for one in reversed(seen):
+        screens.append(screens[-1] if one.screen == NO_SCREEN else one.screen)
+    screens.reverse()
+    return screens
 
 
 def _bounds(event: EventFacts) -> Mark | None:

@@ -34,15 +34,14 @@ KINDS: Mapping[str, str] = {
     "TURN_TIMEOUT": "timeout",
     "INTERRUPTED": "interrupted",
 }
-# Hints in place of those that name options claw does not have, or that have no word on its sessions.
+# Hints in place of those that name options claw does not have.
 _CLAW_HINTS: Mapping[str, str] = {
-    "INTERRUPTED": "Run it again, or run 'claw list-sessions' to see what was saved.",
     "RESULT_ENVELOPE_TIMEOUT": "Run 'clawperator doctor' to check the phone, then try again.",
     "SKILL_EXECUTION_TIMEOUT": "Run the command with a larger --timeout-seconds.",
     "TARGET_NOT_FOUND": "Run 'clawperator snapshot' to see what is on the screen.",
     "INSTRUCTION_CHECK_FAILED": "Run 'claw bootstrap \"what is on the screen\"' to see what is there.",
 }
-# Hints for errors without one, by class. Each names a command that works.
+# Hints for errors without one, by class or code. Each names a command that works.
 _DEFAULT_HINTS: Mapping[str, str] = {
     "filesystem": "Run 'df .' to check disk space and 'ls -ld .' to check permissions.",
     "auth": "Export the key of the model service, or run without --brain.",
@@ -53,6 +52,7 @@ _DEFAULT_HINTS: Mapping[str, str] = {
     "delivery": "Run 'clawperator doctor' to check the phone, then try again.",
     "usage": "Run 'claw {command} --help' for usage.",
     "policy": "Run the command with '--permission-mode full', or with '--allow-tool NAME'.",
+    "INTERRUPTED": "Run it again, or run 'claw list-sessions' to see what was saved.",
     "unknown": "Run 'clawperator doctor', then try again; if it repeats, report it with this document.",
 }
 # In place of a hint to repeat a call that may have done something.
@@ -105,7 +105,8 @@ def error_object(error: ClawError, command: str, target: str = "") -> dict[str, 
 
 
 def _hint(error: ClawError, command: str) -> str:
-    hint = _CLAW_HINTS.get(error.code) or error.own_hint or _DEFAULT_HINTS[error.kind].format(command=command)
+    default = _DEFAULT_HINTS.get(error.code) or _DEFAULT_HINTS[error.kind].format(command=command)
+    hint = _CLAW_HINTS.get(error.code) or error.own_hint or default
     return _CHECK_FIRST if error.after_effect and "again" in hint else hint
 
 

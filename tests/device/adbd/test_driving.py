@@ -247,10 +247,12 @@ def test_the_device_is_listed(phone: AdbdPhone) -> None:
 
 
 def test_doctor_checks_the_device(phone: AdbdPhone) -> None:
-    checks = {check["id"]: check for check in phone.run("doctor").json["checks"]}
+    report = phone.run("doctor").json
+    checks = {check["id"]: check for check in report["checks"]}
     for name in ("host.adb.presence", "host.adb.server", "device.discovery", "device.capability"):
         assert checks[name]["status"] == "pass", checks[name]
-    assert checks["readiness.apk.presence"]["status"] == "fail"
+    assert checks["readiness.apk.presence"]["status"] == "warn"
+    assert (report["ok"], report["backend"]) == (True, "adb")
 
 
 def test_several_actions_run_in_their_order(own: AdbdPhone) -> None:

@@ -40,12 +40,34 @@ PLAN = {
 
 
 def test_no_words_or_help_print_the_overview() -> None:
-    for argv in ([], ["help"], ["--help"], ["-h"], ["help", "nonsense"], ["nonsense", "--help"]):
+    for argv in ([], ["help"], ["--help"], ["-h"], ["--verbose", "--help"]):
         ran = clawperator(*argv)
         assert ran.code == 0
         text = ran.out.decode()
         assert text.startswith("clawperator ")
-        assert all(f"  {command.name} " in text for command in COMMANDS)
+        assert all(text.count(f"\n  {command.name} ") == 1 for command in COMMANDS)
+        assert text.index("clawperator phone start") < text.index("  snapshot ")
+
+
+def test_help_has_no_wide_lines() -> None:
+    names = [[], *([command.name] for command in COMMANDS), ["phone", "start"], ["recording", "compare"]]
+    for words in names:
+        text = clawperator("help", *words).out.decode().partition("\nExamples:")[0]
+        assert max(map(len, text.splitlines())) <= 100, words
+
+
+@pytest.mark.parametrize("words", [["help", "snapsot"], ["snapsot", "--help"]])
+def test_help_for_an_unknown_command_is_an_error_with_a_suggestion(words: list[str]) -> None:
+    ran = clawperator(*words)
+
+    assert (ran.code, ran.json["code"], ran.json["suggestion"]) == (1, "UNKNOWN_COMMAND", "snapshot")
+
+
+def test_help_for_an_unknown_subcommand_is_an_error_with_a_suggestion() -> None:
+    ran = clawperator("help", "phone", "strat")
+
+    assert (ran.code, ran.json["code"]) == (1, "USAGE")
+    assert "did you mean 'start'?" in ran.json["message"]
 
 
 def test_each_command_has_help_that_names_its_flags() -> None:

@@ -8,10 +8,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from clawperator._text import is_blank, read_number
+from clawperator._text import distance, is_blank, nearest, read_number
 from clawperator.cli.console import LOG_LEVELS, Console
 from clawperator.cli.parsing import ParsedArguments, by_name, invalid, parse, usage
-from clawperator.commands import GLOBALS, Command, value_flags
+from clawperator.commands import COMMANDS, GLOBALS, Command, find_command, replacement, value_flags
+from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.contract import Plan
@@ -208,3 +209,52 @@ def _surplus_hint(arguments: ParsedArguments, title: str, surplus: Sequence[str]
     if label is None or title == "type":
         return f"Run 'clawperator {title} --help'."
     return f"Run 'clawperator {title} {label} {quote(' '.join(surplus))}'."
+
+
+def find_named(words: Sequence[str]) -> tuple[Command, Command | None]:
+    """The command and the subcommand that ``words`` begin with.
+
+    ``UNKNOWN_COMMAND`` or ``USAGE`` with the nearest name where there is none of that name.
+    """
+    command = find_command(words[0])
+    if command is None:
+        raise _unknown_command(list(words))
+    if not command.subcommands or len(words) == 1:
+        return command, None
+    subcommand = find_command(words[1], command.subcommands)
+    if subcommand is None:
+        names = [one.name for one in command.subcommands]
+        near = nearest(words[1], names, max(2, len(words[1]) // 2))
+        offer = f"did you mean {near!r}?" if near else f"choose from {', '.join(names)}"
+        hint = f"Run 'clawperator {command.name} --help' for more."
+        raise usage(f"unknown subcommand {words[1]!r} of {command.name}; {offer}", hint)
+    return command, subcommand
+
+
+def _unknown_command(rest: list[str]) -> ClawError:
+    name = rest[0]
+    if found := replacement(rest):
+        removed, new = found
+        return ClawError(
+            "UNKNOWN_COMMAND",
+            f"'{removed}' was removed" + (f"; use '{new}'" if new else ""),
+            extra={"suggestion": new} if new else None,
+            operation="argparse",
+        )
+    suggestion = _suggest(name)
+    return ClawError(
+        "UNKNOWN_COMMAND",
+        f"unknown command {name!r}" + (f"; did you mean '{suggestion}'?" if suggestion else ""),
+        extra={"suggestion": suggestion} if suggestion else None,
+        operation="argparse",
+        target=name,
+    )
+
+
+def _suggest(word: str) -> str | None:
+    """The closest name: fewest edits, then names before synonyms, then the alphabet."""
+    most = max(2, len(word) // 2)
+    names = [(distance(word, c.name), 0, c.name) for c in COMMANDS]
+    names += [(distance(word, s), 1, s) for c in COMMANDS for s in c.synonyms]
+    best = min(names)
+    return best[2] if best[0] <= most else None

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from clawperator._notes import listening
 from clawperator._settings import default_output
-from clawperator._text import distance, encodable, nearest
+from clawperator._text import encodable
 from clawperator.cli.command_line import (
     Call,
     CommandResult,
@@ -21,6 +21,7 @@ from clawperator.cli.command_line import (
     ReadableResult,
     StreamedResult,
     TextResult,
+    find_named,
     incomplete,
     read_arguments,
     requested_output,
@@ -28,7 +29,7 @@ from clawperator.cli.command_line import (
 )
 from clawperator.cli.console import Console, print_bytes, print_pieces
 from clawperator.cli.parsing import usage
-from clawperator.commands import COMMANDS, POLICY_VARIABLE, Command, find_command, replacement, resolve_handler
+from clawperator.commands import POLICY_VARIABLE, Command, resolve_handler
 from clawperator.errors import ClawError
 
 # These documents are printed on one line whatever format was requested.
@@ -134,20 +135,13 @@ def _dispatch(options: GlobalOptions, rest: list[str], argv: list[str]) -> Handl
         return incomplete("no command was given", hint="Run 'clawperator help' for the commands.")
     if rest[0].startswith("-"):
         raise usage(f"unknown option {rest[0]} before the command", "Run 'clawperator help'.")
-    command = find_command(rest[0])
-    if command is None:
-        raise _unknown_command(rest)
+    command, subcommand = find_named(rest)
     if not command.subcommands:
         return _call(command, command.name, rest[1:], options)
-    names = [subcommand.name for subcommand in command.subcommands]
-    hint = f"Run 'clawperator {command.name} --help' for more."
-    if len(rest) == 1:
-        return incomplete(f"{command.name} needs a subcommand: {', '.join(names)}", hint=hint)
-    subcommand = find_command(rest[1], command.subcommands)
     if subcommand is None:
-        near = nearest(rest[1], names, max(2, len(rest[1]) // 2))
-        offer = f"did you mean {near!r}?" if near else f"choose from {', '.join(names)}"
-        raise usage(f"unknown subcommand {rest[1]!r} of {command.name}; {offer}", hint)
+        names = ", ".join(one.name for one in command.subcommands)
+        hint = f"Run 'clawperator {command.name} --help' for more."
+        return incomplete(f"{command.name} needs a subcommand: {names}", hint=hint)
     return _call(subcommand, f"{command.name} {subcommand.name}", rest[2:], options)
 
 
@@ -214,35 +208,6 @@ def _number(options: GlobalOptions) -> float:
         return options.timeout_ms or 0
     except ClawError:
         return 0
-
-
-def _unknown_command(rest: list[str]) -> ClawError:
-    name = rest[0]
-    if found := replacement(rest):
-        removed, new = found
-        return ClawError(
-            "UNKNOWN_COMMAND",
-            f"'{removed}' was removed" + (f"; use '{new}'" if new else ""),
-            extra={"suggestion": new} if new else None,
-            operation="argparse",
-        )
-    suggestion = _suggest(name)
-    return ClawError(
-        "UNKNOWN_COMMAND",
-        f"unknown command {name!r}" + (f"; did you mean '{suggestion}'?" if suggestion else ""),
-        extra={"suggestion": suggestion} if suggestion else None,
-        operation="argparse",
-        target=name,
-    )
-
-
-def _suggest(word: str) -> str | None:
-    """The closest name: fewest edits, then names before synonyms, then the alphabet."""
-    most = max(2, len(word) // 2)
-    names = [(distance(word, c.name), 0, c.name) for c in COMMANDS]
-    names += [(distance(word, s), 1, s) for c in COMMANDS for s in c.synonyms]
-    best = min(names)
-    return best[2] if best[0] <= most else None
 
 
 def _render(

@@ -1,12 +1,35 @@
 """Help texts of ``clawperator`` and ``claw``, rendered from the command rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import takewhile
+from textwrap import wrap
 
 from clawperator import __version__
-from clawperator.cli.command_line import Call, TextResult
+from clawperator.cli.command_line import Call, TextResult, find_named
 from clawperator.commands import Command, Flag
 
-_WIDTH = 34
+# Columns of a line, and of the flags and the commands before their descriptions.
+_LINE = 100
+_FLAGS = 34
+_NAMES = 29
+# The commands in the order in which a user meets them.
+GROUPS = {
+    "Devices": "phone devices pair doctor setup",
+    "See the screen": "snapshot screenshot read read-value query wait wait-for-nav watch",
+    "Use the screen": (
+        "click double-tap type submit press back scroll scroll-until scroll-and-click swipe drag rotate sleep"
+    ),
+    "Apps": "open close start-activity packages install-apk uninstall-app clear-data grant revoke logcat",
+    "Plans, recordings and skills": "exec recording report skills",
+    "Agents and other programs": "mcp serve agents schema",
+    "Operator and emulators": "operator grant-device-permissions emulator provision",
+    "This command line": "config completion logs version help",
+}
+_START = ["", "Start with 'clawperator phone start', then 'clawperator open Settings' and 'clawperator snapshot'."]
+_MORE = [
+    "Prints one JSON document to stdout and messages to stderr; --output text is for people.",
+    "Run 'clawperator <command> --help' for the flags and examples of a command.",
+]
 
 
 def print_help(call: Call) -> TextResult:
@@ -14,18 +37,21 @@ def print_help(call: Call) -> TextResult:
 
 
 def help_text(words: list[str]) -> str:
-    """Help for the ``clawperator`` command that ``words`` begin with; for all commands when they name none."""
-    from clawperator.commands import COMMANDS, GLOBALS, find_command
+    """Help for the ``clawperator`` command that ``words`` begin with; for all commands without any.
 
-    command = find_command(words[0]) if words else None
-    if command is None:
+    ``UNKNOWN_COMMAND`` or ``USAGE`` when there is no command of that name.
+    """
+    from clawperator.commands import GLOBALS, find_by_path
+
+    named = list(takewhile(lambda word: not word.startswith("-"), words))
+    if not named:
         title = f"clawperator {__version__}: Android automation for AI agents, with verified results"
-        lines = [
-            "Prints one JSON document to stdout and messages to stderr.",
-            "Run 'clawperator <command> --help' for the flags and examples of a command.",
-        ]
-        return _overview(title, COMMANDS, "Options for every command:", GLOBALS, lines)
-    subcommand = find_command(words[1], command.subcommands) if len(words) > 1 else None
+        groups = {
+            name: [command for one in names.split() if (command := find_by_path([one]))]
+            for name, names in GROUPS.items()
+        }
+        return _overview(title, groups, ("Options for every command", GLOBALS), _START, _MORE)
+    command, subcommand = find_named(named)
     title = f"{command.name} {subcommand.name}" if subcommand else command.name
     return (
         command_help(subcommand or command, "clawperator", title)
@@ -48,30 +74,21 @@ def claw_help_text(command: Command | None) -> str:
         *(f"  {example}" for example in CLAW_COMMANDS[0].examples[:2]),
     ]
     title = f"claw {__version__}: agent shell for Android automation: inventory, tools, turns and sessions"
-    return _overview(title, CLAW_COMMANDS, "Options:", CLAW_GLOBALS, lines)
+    return _overview(title, {"Commands": CLAW_COMMANDS}, ("Options", CLAW_GLOBALS), [], lines)
 
 
 def _overview(
     title: str,
-    commands: Iterable[Command],
-    options: str,
-    flags: Iterable[Flag],
+    groups: Mapping[str, Iterable[Command]],
+    options: tuple[str, Iterable[Flag]],
+    opening: list[str],
     closing: list[str],
 ) -> str:
-    lines = [
-        title,
-        "",
-        f"Usage: {title.partition(' ')[0]} <command> [options]",
-        "",
-        "Commands:",
-        *(f"  {c.name:<26} {c.summary}" for c in commands),
-        "",
-        options,
-        *_flag_lines(flags),
-        "",
-        *closing,
-    ]
-    return "\n".join(lines)
+    lines = [title, "", f"Usage: {title.partition(' ')[0]} <command> [options]", *opening]
+    for name, commands in groups.items():
+        lines += ["", f"{name}:", *_command_lines(commands)]
+    name, flags = options
+    return "\n".join([*lines, "", f"{name}:", *_flag_lines(flags), "", *closing])
 
 
 def command_help(command: Command, program: str, title: str) -> str:
@@ -81,21 +98,31 @@ def command_help(command: Command, program: str, title: str) -> str:
     if command.synonyms:
         lines += ["Also: " + ", ".join(command.synonyms)]
     if command.subcommands:
-        lines += ["", "Subcommands:", *(f"  {c.name:<26} {c.summary}" for c in command.subcommands)]
+        lines += ["", "Subcommands:", *_command_lines(command.subcommands)]
     if command.flags:
         lines += ["", "Options:", *_flag_lines(command.flags)]
     if command.notes:
-        lines += ["", command.notes]
+        lines += ["", *(part for line in command.notes.splitlines() for part in wrap(line, _LINE) or [""])]
     if command.examples:
         lines += ["", "Examples:", *(f"  {example}" for example in command.examples)]
     return "\n".join(lines)
 
 
+def _command_lines(commands: Iterable[Command]) -> list[str]:
+    return [_entry(f"  {command.name}", command.summary, _NAMES) for command in commands]
+
+
 def _flag_lines(flags: Iterable[Flag]) -> list[str]:
     lines = []
     for flag in flags:
-        left = f"  {flag.name} {flag.metavar}".rstrip()
-        gap = "\n" + " " * _WIDTH if len(left) >= _WIDTH else " " * (_WIDTH - len(left))
         also = f" (also {', '.join(flag.aliases)})" if flag.aliases else ""
-        lines.append(f"{left}{gap}{flag.help}{also}")
+        lines.append(_entry(f"  {flag.name} {flag.metavar}".rstrip(), f"{flag.help}{also}", _FLAGS))
     return lines
+
+
+def _entry(left: str, right: str, column: int) -> str:
+    """A name and its description in a column of its own, which begins on the next line after a long name."""
+    described = wrap(right, _LINE - column, break_long_words=False, break_on_hyphens=False)
+    if len(left) >= column:
+        described = ["", *described]
+    return left.ljust(column) + f"\n{' ' * column}".join(described)

@@ -1,7 +1,7 @@
 """The simulated phone of a test has the methods and results of a connected one."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -63,6 +63,31 @@ def test_the_live_screen_and_a_snapshot_are_searched_alike(any_phone: AndroidPho
     with pytest.raises(ClawError) as info:
         any_phone.find()
     assert info.value.code == "MISSING_SELECTOR"
+
+
+def test_a_failed_search_names_near_matches(any_phone: AndroidPhone) -> None:
+    any_phone.open_app(SETTINGS)
+    with pytest.raises(TargetError) as missed:
+        any_phone.click("Displya")
+
+    assert missed.value.hint.startswith("Did you mean ")
+    assert "Display" in missed.value.hint
+
+
+def test_hints_of_a_phone_in_this_process_name_keywords_and_methods(phone: SimulatedPhone) -> None:
+    phone.open_app(SETTINGS)
+    ref = phone.snapshot().outline.partition('button "Display"')[0].split()[-1]
+    failing: dict[str, Callable[[], object]] = {
+        f"text='Display' ({ref})": lambda: phone.click("Displya"),
+        "id='com.android.settings:id/recycler_view'": lambda: phone.read(id="recycler_vie"),
+        "container={'text': 'Display'}": lambda: phone.read("x", container={"text": "Displya"}),
+        f"text='Display' ({ref})?": lambda: phone.enter_text("hello", text="Displya"),
+    }
+    for expected, call in failing.items():
+        with pytest.raises(ClawError) as missed:
+            call()
+        assert f"Did you mean {expected}" in missed.value.hint
+        assert "clawperator " not in missed.value.hint
 
 
 def test_the_nearest_ancestor_with_a_label_is_the_row_of_that_label(any_phone: AndroidPhone) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from clawperator.device.backends import Backend
     from clawperator.device.backends.adb_system import AdbSystem
     from clawperator.device.backends.host_actions import force_stop, save_screenshot
+    from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
     from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
     from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
     from clawperator.device.evidence import (
@@ -71,6 +72,7 @@ else:
             "backends": "Backend",
             "backends.adb_system": "AdbSystem",
             "backends.host_actions": "force_stop save_screenshot",
+            "backends.near_matches": "is_failed_search with_near_matches",
             "discovery": "ListedDevice list_devices resolve_device",
             "emulators.avd": "API_LEVEL Avd DEFAULT_NAME PROFILE host_abi",
             "evidence": (
@@ -166,6 +168,7 @@ __all__ = [
     "host_abi",
     "is_app_label",
     "is_declared",
+    "is_failed_search",
     "is_live_view",
     "known_device",
     "known_secrets",
@@ -203,4 +206,5 @@ __all__ = [
     "stop_simulated",
     "user_input",
     "with_captures",
+    "with_near_matches",
 ]

@@ -1,6 +1,7 @@
 """A simulated phone in this process, with the methods of a connected one."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,10 +9,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clawperator._files import AtomicFile, why
 from clawperator.connection import ConnectedPhone, ScreenSearch
-from clawperator.contract import ResultEnvelope, validate
+from clawperator.contract import Action, Plan, ResultEnvelope, StepResult, validate
 from clawperator.contract.wire import recordings_folder
 from clawperator.device import (
     Device,
@@ -23,9 +25,11 @@ from clawperator.device import (
     check_session_id,
     check_uri_schemes,
     command_line,
+    is_failed_search,
     local_recording_path,
     save_screenshot,
     with_captures,
+    with_near_matches,
 )
 from clawperator.engine import Clock, Engine, VirtualClock
 from clawperator.errors import ClawError
@@ -34,13 +38,16 @@ from clawperator.testing.driver import SimulatedPhoneDriver
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.old_names import OldCalls, also_runs_scripts
 from clawperator.testing.person import Person
-from clawperator.ui import ElementFingerprint, Hierarchy, Outline
+from clawperator.ui import ElementFingerprint, Hierarchy, NearMatch, Outline
 
 if TYPE_CHECKING:
     from clawperator.phone import AccessibilityEvent, AdbdServer, Cassette
 
 _SHELL_SECONDS = 60.0
 _SHELL_BYTES = 4 * 1024 * 1024
+_SNAPSHOT = re.compile(r"Run 'clawperator snapshot[^']*'")
+_OUTLINE = "Print phone.snapshot().outline"
+_KEYWORDS = {"textEquals": "text", "resourceId": "id"}
 
 
 class PhonePorts(Struct, frozen=True):
@@ -199,7 +206,18 @@ class SimulatedPhone(OldCalls):
         plan = validate(document)
         check_uri_schemes(plan, self._allow_schemes)
         envelope = self._engine.run(with_captures(plan).execution)
+        if envelope.stepResults and not envelope.stepResults[-1].success:
+            self._improve_hint(plan, envelope.stepResults)
         return add_views(plan, envelope, self._references)
+
+    def _improve_hint(self, plan: Plan, steps: list[StepResult]) -> None:
+        """Name near matches of a failed search, and methods: no command sees a phone in this process."""
+        last, action = steps[-1], plan.execution.actions[len(steps) - 1]
+        if "hint" in last.data:
+            last = replace(last, data={**last.data, "hint": _SNAPSHOT.sub(_OUTLINE, last.data["hint"])})
+        if is_failed_search(last):
+            last = with_near_matches(last, action, self.hierarchy(), self._references(), _keyword)
+        steps[-1] = last
 
     def _references(self) -> References:
         """References on the phone's clock, kept as long as the phone."""
@@ -251,6 +269,12 @@ class _LazyReferences:
 
     def assign(self, screen: Outline, snapshot_id: str | None = None) -> None:
         self._references().assign(screen, snapshot_id)
+
+
+def _keyword(match: NearMatch, _action: Action, param: str) -> str:
+    """The keyword that selects a near match in a call: ``text='Display'``."""
+    keyword = _KEYWORDS[match.field]
+    return f"{keyword}={match.value!r}" if param == "matcher" else f"container={{{keyword!r}: {match.value!r}}}"
 
 
 def _apps(given: App | str | os.PathLike[str]) -> list[App]:

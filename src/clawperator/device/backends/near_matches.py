@@ -1,6 +1,8 @@
 """Failed searches name what is on the screen instead: the labels and ids most like the selector."""
 
 import shlex
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +20,9 @@ from clawperator.ui import (
     screen_frame,
 )
 
+if TYPE_CHECKING:
+    from clawperator.device.references import References
+
 _CODES = ("NODE_NOT_FOUND", "TARGET_NOT_FOUND", "CONTAINER_NOT_FOUND")
 _MAX_LABEL = 60
 
@@ -27,10 +32,27 @@ def is_failed_search(step: StepResult) -> bool:
     return not step.success and _code(step) in _CODES
 
 
-def with_near_matches(step: StepResult, action: Action, screen: Hierarchy, serial: str) -> StepResult:
-    """A failed search with its near matches: ``nearest`` as JSON, and flags that select them in the hint.
+def flags_of_match(match: NearMatch, action: Action, param: str) -> str:
+    """The flags that select a near match in this param of an action."""
+    # The flag --text of an action that types is the text to type.
+    field = "textContains" if match.field == "textEquals" and hasattr(action.params, "text") else match.field
+    flag, *values = render_flags({field: match.value})
+    if param == "container":
+        flag = f"--container-{flag.removeprefix('--')}"
+    return shlex.join([flag, *values])
 
-    Elements of an earlier snapshot of the device also have their references.
+
+def with_near_matches(
+    step: StepResult,
+    action: Action,
+    screen: Hierarchy,
+    device: "str | References",
+    write: Callable[[NearMatch, Action, str], str] = flags_of_match,
+) -> StepResult:
+    """A failed search with its near matches: ``nearest`` as JSON, and how to select them in the hint.
+
+    ``device`` is a serial, or the references of a device: elements of its earlier snapshots also have those.
+    ``write`` renders the selector of a match in the language of the caller.
     """
     name = "container" if _code(step) == "CONTAINER_NOT_FOUND" else "matcher"
     selector = getattr(action.params, name, None) or getattr(action.params, "labelMatcher", None)
@@ -39,14 +61,14 @@ def with_near_matches(step: StepResult, action: Action, screen: Hierarchy, seria
     found = nearest_matches(screen, selector, screen_frame(screen))
     if not found:
         return step
-    refs = _references(found, screen, serial)
+    refs = _references(found, screen, device)
     written = [
         {"value": printable(match.value), "selector": {match.field: match.value}}
         | ({"ref": refs[match]} if match in refs else {})
         for match in found
     ]
     flags = [
-        _flags(match, action, name) + (f" ({refs[match]})" if match in refs and name == "matcher" else "")
+        write(match, action, name) + (f" ({refs[match]})" if match in refs and name == "matcher" else "")
         for match in found
         if match.value == one_line(match.value, _MAX_LABEL)
     ]
@@ -55,13 +77,13 @@ def with_near_matches(step: StepResult, action: Action, screen: Hierarchy, seria
     return replace(step, data={**step.data, "nearest": msgspec.json.encode(written).decode(), **hint})
 
 
-def _references(found: list[NearMatch], screen: Hierarchy, serial: str) -> dict[NearMatch, str]:
+def _references(found: list[NearMatch], screen: Hierarchy, device: "str | References") -> dict[NearMatch, str]:
     """The references of near matches, where only one element matches and an earlier snapshot had it."""
     from clawperator.device.references import References
 
     frame = screen_frame(screen)
     outline = outline_of(screen, frame)
-    References(serial).recognise(outline)
+    (References(device) if isinstance(device, str) else device).recognise(outline)
     if not any(element.ref for element in outline.elements):
         return {}
     refs = {}
@@ -70,15 +92,6 @@ def _references(found: list[NearMatch], screen: Hierarchy, serial: str) -> dict[
         if len(nodes) == 1 and (ref := reference_of(nodes[0], outline)):
             refs[match] = ref
     return refs
-
-
-def _flags(match: NearMatch, action: Action, name: str) -> str:
-    # The flag --text of an action that types is the text to type.
-    field = "textContains" if match.field == "textEquals" and hasattr(action.params, "text") else match.field
-    flag, *values = render_flags({field: match.value})
-    if name == "container":
-        flag = f"--container-{flag.removeprefix('--')}"
-    return shlex.join([flag, *values])
 
 
 def _code(step: StepResult) -> str:

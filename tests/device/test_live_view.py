@@ -72,7 +72,7 @@ def test_no_capture_suspends_the_service_that_records(phone: PhoneServer) -> Non
     assert first.data
     started = StepResult("a1", "start_recording", True, {"sessionId": "demo"})
     note_recordings("claw-1", [started])
-    assert plain.look(first.picture_id) == LiveLook(picture_id=first.picture_id)
+    assert plain.look(first.picture_id) == LiveLook(picture_id=first.picture_id, can_record=False)
     note_recordings("claw-1", [StepResult("a1", "stop_recording", True, {"sessionId": "demo"})])
     assert plain.look(first.picture_id).data
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clawperator.device.backends.adb_system import AdbSystem
     from clawperator.device.backends.host_actions import force_stop, save_screenshot
     from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
-    from clawperator.device.discovery import ListedDevice, list_devices, resolve_device
+    from clawperator.device.discovery import ListedDevice, device_models, list_devices, resolve_device
     from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
     from clawperator.device.evidence import (
         EVIDENCE_DOCUMENT,
@@ -73,7 +73,7 @@ else:
             "backends.adb_system": "AdbSystem",
             "backends.host_actions": "force_stop save_screenshot",
             "backends.near_matches": "is_failed_search with_near_matches",
-            "discovery": "ListedDevice list_devices resolve_device",
+            "discovery": "ListedDevice device_models list_devices resolve_device",
             "emulators.avd": "API_LEVEL Avd DEFAULT_NAME PROFILE host_abi",
             "evidence": (
                 "BundleFile CaptureSource EVIDENCE_DOCUMENT EVIDENCE_MANIFEST EvidenceBundle EvidenceManifest "
@@ -159,6 +159,7 @@ __all__ = [
     "default_backend",
     "default_timeout_ms",
     "device_flag",
+    "device_models",
     "enabled_operator",
     "find_adb",
     "find_operator",

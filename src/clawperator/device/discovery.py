@@ -29,6 +29,7 @@ _MAX_SHOWN = 3
 _PATH_SECONDS = 2.0
 _USB = "usb:"
 _CONNECT = "Start a simulated phone with 'clawperator phone start', or connect a device with USB debugging on."
+_MODEL = re.compile(r" model:([^ ]+)")
 _PATH = re.compile(r" (usb:[^ ]+)(?: |$)")
 # Serials of devices on the network: host:port, and the names of the mDNS services _adb-tls-connect and _adb.
 _WIRELESS = re.compile(r"(?:\[[^\]]+\]|[^:\[\]]+):[0-9]{1,5}|.*\._adb(?:-tls-connect)?\._tcp\.?(?:local\.?)?")
@@ -80,6 +81,17 @@ def list_devices() -> list[ListedDevice]:
     for record in simulated.values():
         found += _simulated_devices(record)
     return found + [ListedDevice(row.serial, row.state) for row in _adb_rows(simulated)]
+
+
+def device_models() -> dict[str, str]:
+    """The models of devices, by serial, as far as their servers know them."""
+    models: dict[str, str] = {}
+    for endpoint in (*map(simulated_endpoint, simulated_phones().values()), adb_endpoint()):
+        with suppress(ClawError, NoServerError):
+            for line in ask_server(endpoint, "host:devices-l", seconds=_PATH_SECONDS).split("\n"):
+                if found := _MODEL.search(line):
+                    models[line.partition(" ")[0]] = one_line(found[1].replace("_", " "), _MAX_STATE)
+    return models
 
 
 def resolve_device(serial: str | None) -> Device:

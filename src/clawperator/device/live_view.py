@@ -32,7 +32,7 @@ _PNG_SIZE = struct.Struct(">II")
 class LiveLook(Struct, frozen=True, kw_only=True):
     """A look at a screen. ``data`` is that of a snapshot step, empty when the screen is the one of the last look.
 
-    ``picture_id`` is another one whenever a picture may show something else.
+    ``picture_id`` is another one whenever a picture may show something else. Plain adb ``can_record`` nothing.
     """
 
     picture_id: str
@@ -41,6 +41,7 @@ class LiveLook(Struct, frozen=True, kw_only=True):
     height: int = 0
     is_awake: bool = True
     recording: str | None = None
+    can_record: bool = True
 
 
 class LiveSource(Protocol):
@@ -65,13 +66,14 @@ class SimulatedSource:
     is_simulated = True
     seconds = 0.2
 
-    def __init__(self, serial: str) -> None:
+    def __init__(self, serial: str, *, can_record: bool = True) -> None:
         self._serial = serial
+        self._can_record = can_record
 
     def look(self, since: str, /) -> LiveLook:
         found = control_phone(self._serial, "look", since=since)
         if "xml" not in found:
-            return LiveLook(picture_id=found["id"], recording=found["recording"])
+            return LiveLook(picture_id=found["id"], recording=found["recording"], can_record=self._can_record)
         data = {"text": found["xml"], "snapshot_id": snapshot_id(found["xml"])}
         optional = {"foreground_package": found["package"], "overlay_package": found["overlay"]}
         return LiveLook(
@@ -81,6 +83,7 @@ class SimulatedSource:
             height=found["height"],
             is_awake=found["awake"],
             recording=found["recording"],
+            can_record=self._can_record,
         )
 
     def picture(self) -> bytes:
@@ -107,7 +110,7 @@ class CapturedSource:
     def look(self, since: str, /) -> LiveLook:
         """A capture. There is none while ``uiautomator`` would suspend the service that records."""
         if self._ran_by == "adb" and active_recording(self._device.serial) is not None:
-            return LiveLook(picture_id=since)
+            return LiveLook(picture_id=since, can_record=False)
         began = time.monotonic()
         plan = validate(as_live(single_action("snapshot_ui")))
         result = run_plan(
@@ -124,7 +127,8 @@ class CapturedSource:
         width, height = self._display_size(data["text"])
         self.seconds = max(0.5, 2 * (time.monotonic() - began))
         self._count += 1
-        return LiveLook(picture_id=str(self._count), data=data, width=width, height=height)
+        can_record = self._ran_by != "adb"
+        return LiveLook(picture_id=str(self._count), data=data, width=width, height=height, can_record=can_record)
 
     def _display_size(self, xml: str) -> tuple[int, int]:
         """The size of the display. A rotation changes it, so it is read again for another one."""

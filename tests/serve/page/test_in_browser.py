@@ -52,7 +52,7 @@ def test_the_page_loads_signs_in_and_asks_only_its_own_server(live: OpenLivePage
     page = shown_page.page
     assert page.url == f"http://127.0.0.1:{client.port}/"
     assert page.title() == "claw-1 · Clawperator"
-    assert page.locator(".device-tab").all_inner_texts() == ["claw-1"]
+    assert page.locator(".device-tab").all_inner_texts() == ["claw-1\nSimulated phone"]
     shown_page.wait_for_row("Display")
     assert is_drawn(page, "glass")
     page.click("#show-drawing")
@@ -363,6 +363,16 @@ def test_a_server_without_permission_to_touch_has_a_read_only_page(
         page.click("#tab-record")
         assert page.is_disabled("#record")
     assert phone.phone.foreground() == "com.android.settings"
+
+
+@pytest.mark.usefixtures("phone")
+def test_nothing_can_be_recorded_by_plain_adb_and_the_page_names_the_reason(
+    open_page: OpenPage, folder: Path
+) -> None:
+    with running_server(folder, backend="adb") as running:
+        page = open_page(running.server.new_page_url()).page
+        expect(page.locator("#record-status")).to_contain_text("needs the Operator")
+        expect(page.locator("#record")).to_be_disabled()
 
 
 def test_faults_are_switches(live: OpenLivePage, phone: PhoneServer) -> None:

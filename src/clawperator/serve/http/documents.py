@@ -218,8 +218,14 @@ class Health(Struct, frozen=True):
     version: str
 
 
+class DeviceWithModel(ListedDevice, frozen=True):
+    """A device. ``model`` is missing when it is not known."""
+
+    model: str | UnsetType = UNSET
+
+
 class DeviceList(Struct, frozen=True):
-    devices: list[ListedDevice]
+    devices: list[DeviceWithModel]
 
 
 class RanExecution(Struct, frozen=True):

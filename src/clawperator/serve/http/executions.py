@@ -16,11 +16,12 @@ from clawperator.contract import (
     single_action,
     validate,
 )
-from clawperator.device import list_devices, resolve_device, run_plan
+from clawperator.device import device_models, list_devices, resolve_device, run_plan
 from clawperator.errors import ClawError
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (
     DeviceList,
+    DeviceWithModel,
     ExecuteRequest,
     NoFields,
     OnDevice,
@@ -37,7 +38,8 @@ _LEASE_SECONDS = 0.05
 
 
 def devices(_: NoFields, __: HttpCall) -> DeviceList:
-    return DeviceList(list_devices())
+    found, models = list_devices(), device_models()
+    return DeviceList([DeviceWithModel(one.serial, one.state, models.get(one.serial, UNSET)) for one in found])
 
 
 def execute(request: ExecuteRequest, call: HttpCall) -> RanExecution:

@@ -90,9 +90,10 @@ def _live(request: OnDevice, call: HttpCall) -> WatchedScreen:
     device = _device(request, call)
     make = partial(_captured_source, device, request, call)
     is_simulated = device.endpoint.simulated
+    can_record = call.access.options.backend != "adb"
     return call.services.screens.open(
         device.serial,
-        (lambda: SimulatedSource(device.serial)) if is_simulated else make,
+        (lambda: SimulatedSource(device.serial, can_record=can_record)) if is_simulated else make,
         simulated=is_simulated,
     )
 

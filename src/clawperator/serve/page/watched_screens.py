@@ -73,6 +73,7 @@ class LiveState(Struct, frozen=True, kw_only=True):
     recording: str | None = None
     busy: LeaseHolder | None = None
     error: ScreenProblem | None = None
+    canRecord: bool = True
     nodes: Raw | UnsetType = UNSET
     cutNodes: Raw | UnsetType = UNSET
     outline: Raw | UnsetType = UNSET
@@ -181,6 +182,7 @@ class WatchedScreen:
             return
         look = self.source.look(self._latest.pictureId if self.screens else "")
         changes: dict[str, Any] = {"busy": busy, "error": None, "recording": self._recording(look)}
+        changes["canRecord"] = look.can_record
         if look.data:
             changes |= self._screen(look, references)
         elif look.picture_id != self._latest.pictureId:
@@ -218,7 +220,10 @@ def _facts(state: LiveState) -> tuple[Any, ...]:
     """What makes a state another one; the id of the screen stands for its nodes."""
     return tuple(
         getattr(state, name)
-        for name in ("pictureId", "screenId", "package", "width", "height", "awake", "recording", "busy", "error")
+        for name in (
+            *("pictureId", "screenId", "package", "width", "height", "awake"),
+            *("recording", "busy", "error", "canRecord"),
+        )
     )
 
 

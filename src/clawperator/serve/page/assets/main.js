@@ -77,6 +77,7 @@ function drawTabs(devices) {
         },
         make("span", { className: `lamp ${one.state === READY ? "ready" : "not-ready"}`, attributes: { "aria-hidden": "true" } }),
         make("span", { className: "device-name", textContent: one.serial }),
+        one.model ? make("span", { className: "device-model", textContent: one.model }) : null,
         one.state === READY ? null : make("span", { className: "device-state", textContent: one.state }),
       ),
     ),

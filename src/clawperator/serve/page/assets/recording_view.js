@@ -17,6 +17,7 @@ const LIST_MS = 1500;
 const LIST_TIMES = 4;
 
 let following = null; // { session, serial, next, timer }
+const NO_RECORDING = "Recording needs the Operator: this device is operated by plain adb.";
 let isBusy = false;
 let uncopied = ""; // a stopped recording that is not in the folder yet
 
@@ -133,7 +134,14 @@ function update() {
   nameField.disabled = isOn || isBusy;
   byId("pull").hidden = !uncopied || isOn;
   byId("pull").disabled = isBusy;
-  button.disabled = isBusy || !model.state || Boolean(model.state.error) || ((model.isReadOnly || model.state.readOnly) && !isOn);
+  const cannotRecord = model.state?.canRecord === false && !isOn;
+  button.disabled = isBusy || !model.state || Boolean(model.state.error) || cannotRecord || ((model.isReadOnly || model.state.readOnly) && !isOn);
+  button.title = cannotRecord ? NO_RECORDING : "";
+  if (cannotRecord && !status.textContent) {
+    showStatus(NO_RECORDING);
+  } else if (!cannotRecord && status.textContent === NO_RECORDING) {
+    showStatus("");
+  }
   for (const id of ["describe", "export", "report", "replay"]) {
     byId(id).disabled = isBusy || !files.value;
   }

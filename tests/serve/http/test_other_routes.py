@@ -25,7 +25,9 @@ def test_a_simulated_phone_is_started_used_and_stopped(
         assert (again.status, again.code) == (409, "PHONE_ALREADY_RUNNING")
         (phone,) = client.get("/phones").document["phones"]
         assert (phone["serial"], phone["state"]) == ("one", "running")
-        assert client.get("/devices").document["devices"] == [{"serial": "one", "state": "device"}]
+        assert client.get("/devices").document["devices"] == [
+            {"serial": "one", "state": "device", "model": "Simulated phone"}
+        ]
         faults = client.get("/phones/one/faults").document
         assert list(faults["faults"]) == list(FAULTS)
         assert faults["faults"]["latency"]["value"] == 1

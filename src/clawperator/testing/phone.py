@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _SHELL_SECONDS = 60.0
 _SHELL_BYTES = 4 * 1024 * 1024
-_SNAPSHOT = re.compile(r"Run 'clawperator snapshot[^']*'")
+_SNAPSHOT = re.compile(r"Run .clawperator snapshot[^']*'")
 _OUTLINE = "Print phone.snapshot().outline"
 _KEYWORDS = {"textEquals": "text", "resourceId": "id"}
 

@@ -52,6 +52,15 @@ def write_recording(path: str, size: int, snapshots: Sequence[bytes] = NO_SNAPSH
                 return
 
 
+def write_distinct(path: str, count: int) -> None:
+    """A recording of clicks, each on a label of its own."""
+    with open(path, "wb", buffering=1024 * 1024) as file:
+        file.write(_HEADER)
+        for seq in range(count):
+            start = _START % (_STARTED_AT + 100 * seq, seq, b"null", SOLAR_PACKAGE.encode())
+            file.write(start + _CLICK % (SOLAR_PACKAGE.encode(), b"Item %d of the list" % seq, 200, 270))
+
+
 def write_shuffled(path: str, source: str) -> None:
     """The events of ``source`` in random order."""
     with open(source, "rb") as file:

@@ -73,7 +73,7 @@ def run_command(command: Sequence[str]) -> None:
         raise CommandFailedError(f"{' '.join(command)} exited with {done.returncode}:\n{done.stdout.decode()}")
 
 
-def peak_memory(command: Sequence[str]) -> int:
+def peak_memory(command: Sequence[str], exit_codes: Sequence[int] = (0,)) -> int:
     """Peak memory of a command in bytes."""
     with subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _LAUNCHER, *command],
@@ -89,6 +89,6 @@ def peak_memory(command: Sequence[str]) -> int:
             os.killpg(launcher.pid, signal.SIGKILL)  # the command too: it must not keep writing
             raise
     exit_code, _, peak = report.decode().partition(" ")
-    if exit_code != "0":
+    if exit_code not in map(str, exit_codes):
         raise CommandFailedError(f"{' '.join(command)} exited with {exit_code}:\n{output.decode()}")
     return int(peak) * _MAXRSS_UNIT

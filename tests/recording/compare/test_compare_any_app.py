@@ -1,6 +1,8 @@
 """compare for any app: derived and declared checkpoints, the right verdict and the right step for every change."""
 
+import io
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +10,15 @@ import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from clawperator.recording.compare import compare as compare_module
 from clawperator.recording.compare.alignment import MAX_LISTED
 from clawperator.recording.compare.compare import CompareReport, compare
+from clawperator.recording.compare.inputs import read_baseline
 from clawperator.recording.compare.strategies.declared import Declaration, read_declaration
 from clawperator.recording.compare.strategies.derived import derive_checkpoints
-from clawperator.recording.export import Export
+from clawperator.recording.export import Export, export_recording
 from tests.recording.demonstrations import (
     LAUNCHER,
     NOTES,
@@ -27,7 +32,7 @@ from tests.recording.demonstrations import (
     real,
     tapped,
 )
-from tests.recording.samples import window
+from tests.recording.samples import click, window, write
 from tests.support.running import clawperator
 from tests.support.schema_checks import assert_fits_schema
 
@@ -299,3 +304,33 @@ def test_a_broken_second_export_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize("argv", [("--strategy", "magic"), ("--strategy", "derived", "--checkpoints", "x.json")])
 def test_flags_that_make_no_sense_are_usage_and_exit_0(folder: Path, argv: tuple[str, ...]) -> None:
     assert compared(folder, *argv)["code"] == "USAGE"
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("pretty", [False, True])
+def test_a_report_is_written_in_pieces_as_in_one(
+    count: int, monkeypatch: pytest.MonkeyPatch, *, pretty: bool
+) -> None:
+    monkeypatch.setattr(compare_module, "_IDS_AT_ONCE", 2)
+    report = derived(exported(FLOW, "again"))
+    facts = replace(report.baseline, checkpointIds=[f'"{i}"\n' for i in range(count)])
+    report = replace(report, baseline=facts)
+    whole = msgspec.json.encode(report)
+    out = io.BytesIO()
+    report.write_to(out, pretty=pretty)
+    assert out.getvalue() == (msgspec.json.format(whole, indent=2) if pretty else whole)
+
+
+def test_a_comparison_keeps_little_more_than_the_ids(tmp_path: Path) -> None:
+    count = 20_000
+    source = write(tmp_path / "a.ndjson", (click(i, f"Item {i} of the list") for i in range(count)))
+    export_recording(str(source), str(tmp_path / "a.json"))
+    export = read_baseline(str(tmp_path / "a.json"))
+    tracemalloc.start()
+    try:
+        report = compare(export, export, strategy="derived")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(report.baseline.checkpointIds) == count
+    assert peak < 400 * count  # an id, and the table in which it is looked up while ids are given

@@ -75,7 +75,7 @@ def repair(call: Call) -> CommandResult:
     return CommandResult(repair_recording(source, out))
 
 
-def compare(call: Call) -> CommandResult:
+def compare(call: Call) -> CommandResult | LargeResult:
     from clawperator.recording import MODES, STRATEGIES, compare_recording
 
     get = call.arguments.get
@@ -92,7 +92,10 @@ def compare(call: Call) -> CommandResult:
     if checkpoints and strategy not in (None, "declared"):
         return incomplete(f"--checkpoints needs --strategy declared, not {strategy}")
     report = compare_recording(baseline, result, mode, strategy=strategy, checkpoints_path=checkpoints)
-    return CommandResult(report, 0 if report.is_match else 1)
+    code = 0 if report.is_match else 1
+    if call.options.text:
+        return CommandResult(report, code)
+    return LargeResult(lambda file: report.write_to(file, pretty=call.options.pretty), code)
 
 
 def pull(call: Call) -> CommandResult:

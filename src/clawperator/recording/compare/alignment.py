@@ -71,7 +71,7 @@ def align(expected: Sequence[str], actual: Sequence[Checkpoint]) -> Iterator[Ali
     Proved checkpoints make the path: of one that failed and was then repeated with success, the second counts. The
     others are placed between the proved ones.
     """
-    common = _common_start(expected, actual)
+    common = common_start(expected, actual)
     for k in range(common):
         yield _row("matched", k, k, actual[k])
     if common < max(len(expected), len(actual)):
@@ -79,7 +79,10 @@ def align(expected: Sequence[str], actual: Sequence[Checkpoint]) -> Iterator[Ali
 
 
 def _align_rest(expected: Sequence[str], actual: Sequence[Checkpoint], common: int) -> Iterator[AlignmentRow]:
-    index = {expected[i]: i for i in range(common, len(expected))}
+    # Of a million ids, most may be in one path only.
+    named = {actual[k].id for k in range(common, len(actual))}
+    index = {expected[i]: i for i in range(common, len(expected)) if expected[i] in named}
+    del named
     pairs = _partners(index, actual, common, len(expected))
     # A checkpoint out of order is listed where the run has it, and not as missing where the baseline has it.
     elsewhere = bytearray(len(expected))
@@ -123,7 +126,7 @@ def _row(relation: Relation, baseline: int | None, index: int, got: Checkpoint) 
     )
 
 
-def _common_start(expected: Sequence[str], actual: Sequence[Checkpoint]) -> int:
+def common_start(expected: Sequence[str], actual: Sequence[Checkpoint]) -> int:
     """The length of the common beginning: so the first row that is not matched is where the run left the path."""
     common = 0
     for checkpoint in islice(actual, len(expected)):

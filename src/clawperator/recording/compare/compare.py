@@ -5,8 +5,10 @@ result is one of twelve outcomes; a run that is not proved never matches.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from itertools import islice
+from typing import IO, Literal
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
@@ -25,6 +27,7 @@ from clawperator.recording.compare.alignment import (
     AlignmentRow,
     Rejoined,
     align,
+    common_start,
     summarize_alignment,
 )
 from clawperator.recording.compare.inputs import (
@@ -89,6 +92,8 @@ _HINTS: Mapping[Strategy, str] = {
     "declared": "Correct the rules of the declared checkpoints, or add '--strategy derived'.",
     "derived": "Record a demonstration in which an app is opened, something is clicked or text is entered.",
 }
+# Ids that are written in one piece.
+_IDS_AT_ONCE = 10_000
 # Characters of an entered text in a reason.
 _MAX_SHOWN = 80
 MATCHES = ("literal_match", "semantic_match", "outcome_matches_path_differs")
@@ -159,6 +164,28 @@ class CompareReport(Struct, frozen=True):
     def is_match(self) -> bool:
         return self.outcome in MATCHES
 
+    def write_to(self, out: IO[bytes], *, pretty: bool) -> None:
+        """Write the document as JSON, with the ids in pieces: there may be a million of them."""
+        without = (replace(facts, checkpointIds=[]) for facts in (self.baseline, self.actual))
+        text = msgspec.json.encode(replace(self, baseline=next(without), actual=next(without)))
+        if pretty:
+            text = msgspec.json.format(text, indent=2)
+        before, between, after = text.split(b'"checkpointIds": []' if pretty else b'"checkpointIds":[]')
+        out.write(before)
+        _write_ids(out, self.baseline.checkpointIds, pretty=pretty)
+        out.write(between)
+        _write_ids(out, self.actual.checkpointIds, pretty=pretty)
+        out.write(after)
+
+
+def _write_ids(out: IO[bytes], ids: Sequence[str], *, pretty: bool) -> None:
+    line, end = (b"\n      ", b"\n    ]") if pretty and ids else (b"", b"]")
+    out.write(b'"checkpointIds": [' if pretty else b'"checkpointIds":[')
+    for start in range(0, len(ids), _IDS_AT_ONCE):
+        pieces = map(msgspec.json.encode, ids[start : start + _IDS_AT_ONCE])
+        out.write((b"," if start else b"") + b",".join(line + piece for piece in pieces))
+    out.write(end)
+
 
 def compare_recording(
     baseline_path: str,
@@ -210,7 +237,7 @@ def compare(
     chosen = ("semantic" if kind == "agent" else "literal") if mode == "auto" else mode
     ids = baseline.path.ids
     strict = strategy != "solax_heuristic"
-    covered = len(set(ids).intersection(c.id for c in path if c.status == "ok" or not strict))
+    covered = _covered(ids, path, strict=strict)
     verification = run.terminalVerification.status if run.terminalVerification else "missing"
     divergence = None if baseline.problem else _first_divergence(baseline, path, run)
     path_matches = not baseline.problem and divergence is None
@@ -268,12 +295,19 @@ def _outcome(  # noqa: PLR0913 - everything an outcome depends on
     return "verification_failed" if verification == "failed" else "verification_indeterminate"
 
 
+def _covered(ids: Sequence[str], path: Sequence[Checkpoint], *, strict: bool) -> int:
+    """How many of the baseline's ids, which are unique, the run names. The common beginning needs no set."""
+    common = common_start(ids, path)
+    named = {c.id for c in islice(path, common, None) if c.status == "ok" or not strict}
+    return common + sum(name in named for name in islice(ids, common, None))
+
+
 def _runtime_state(run: SkillResult) -> str | UnsetType:
     return run.diagnostics.runtimeState if run.diagnostics else UNSET
 
 
 def _first_divergence(baseline: Baseline, path: Sequence[Checkpoint], run: SkillResult) -> Divergence | None:
-    expected, summaries = baseline.path.ids, baseline.path.summaries
+    expected = baseline.path.ids
     for i in range(max(len(expected), len(path))):
         if i >= len(expected):
             extra = path[i]
@@ -284,10 +318,10 @@ def _first_divergence(baseline: Baseline, path: Sequence[Checkpoint], run: Skill
         if i >= len(path):
             is_failed = run.status == "failed"
             missing = "failed_before_expected_checkpoint" if is_failed else "missing_expected_checkpoint"
-            return Divergence(i, want, missing, "ok", None, summaries[i])
+            return Divergence(i, want, missing, "ok", None, baseline.summary(i))
         got = path[i]
         if got.id != want or got.status != "ok":
-            return Divergence(i, want, got.id, "ok", got.status, summaries[i], got.note or UNSET)
+            return Divergence(i, want, got.id, "ok", got.status, baseline.summary(i), got.note or UNSET)
     return None
 
 

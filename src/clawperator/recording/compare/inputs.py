@@ -2,8 +2,9 @@
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import IO, Literal, overload
 
 import msgspec
@@ -23,7 +24,7 @@ from clawperator.recording.compare.strategies.declared import (
 from clawperator.recording.compare.strategies.derived import NONE_FOUND, checkpoints_of
 from clawperator.recording.compare.strategies.solax import MINIMUM_SEMANTIC_COVERAGE, find_solax_checkpoints
 from clawperator.recording.export import EventSurvey, Export, ExportedEvent, is_export, read_export_file
-from clawperator.recording.user_actions import UserAction, WindowShown
+from clawperator.recording.user_actions import WindowShown
 
 Strategy = Literal["solax_heuristic", "declared", "derived"]
 STRATEGIES: Mapping[str, Strategy] = {
@@ -45,21 +46,18 @@ _HINTS: dict[InputRole, str] = {
 
 
 class CheckpointPath:
-    """The checkpoints of a recording in order: their ids, one line about each, and the texts that were entered.
+    """The checkpoints of a recording in order: their ids, and the texts that were entered.
 
-    There may be a million of them. An id that is also in ``like`` at the same place is kept once for both.
+    There may be a million of them, so nothing else is kept.
     """
 
-    def __init__(self, checkpoints: Iterable[BaselineCheckpoint], like: Sequence[str] = ()) -> None:
+    def __init__(self, checkpoints: Iterable[BaselineCheckpoint]) -> None:
         self.ids: list[str] = []
-        self.summaries: list[str] = []
         self.texts: dict[str, str] = {}
-        for i, checkpoint in enumerate(checkpoints):
-            name = like[i] if i < len(like) and like[i] == checkpoint.id else checkpoint.id
-            self.ids.append(name)
-            self.summaries.append(checkpoint.summary)
+        for checkpoint in checkpoints:
+            self.ids.append(checkpoint.id)
             if checkpoint.text is not None:
-                self.texts[name] = checkpoint.text
+                self.texts[checkpoint.id] = checkpoint.text
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -107,8 +105,10 @@ class ComparedRecording:
         self._reader: ActionReader | None = None
         survey = EventSurvey()
         events = survey.watch(export.events)  # one pass for all: a large export is read for each
+        self._found: Sequence[BaselineCheckpoint] = ()  # of other strategies, which find few
         if strategy == "derived":
-            self.path = CheckpointPath(filter(None, checkpoints_of(self._actions(events))), like)
+            self._reader = ActionReader(only_steps=True)
+            self.path = CheckpointPath(_derived(events, self._reader, like))
             self.problems = () if self.path else (NONE_FOUND,)
         else:
             deque(events, maxlen=0)
@@ -117,7 +117,8 @@ class ComparedRecording:
                 found = find_declared_checkpoints(declaration, export)
             else:
                 found = find_solax_checkpoints(export)
-            self.path, self.problems = CheckpointPath(found.checkpoints, like), found.problems
+            self._found = found.checkpoints
+            self.path, self.problems = CheckpointPath(self._found), found.problems
         self.package = survey.main_package
         self.warnings = survey.gaps.warnings(f"the {role}")
 
@@ -125,20 +126,29 @@ class ComparedRecording:
     def last_screen(self) -> WindowShown | None:
         """The last window of an app. Going home to end the recording is not part of the demonstration."""
         if self._reader is None:
-            deque(self._actions(self._export.events), maxlen=0)
-        assert self._reader is not None
+            self._reader = ActionReader(only_steps=True)
+            deque(_derived(self._export.events, self._reader), maxlen=0)
         return self._reader.last_screen
 
-    def _actions(self, events: Iterable[ExportedEvent]) -> Iterator[UserAction]:
-        self._reader = ActionReader(only_steps=True)
-        # Scrolls are no checkpoints and do not change other actions.
-        return self._reader.read(event for event in events if event.kind != "scroll")
+    def summary(self, position: int) -> str:
+        """One line about a checkpoint. A derived one is derived again: one is needed, of a million."""
+        points = self._found or _derived(self._export.events, ActionReader(only_steps=True))
+        return next(islice(points, position, None)).summary
+
+
+def _derived(
+    events: Iterable[ExportedEvent], reader: ActionReader, like: Sequence[str] = ()
+) -> Iterator[BaselineCheckpoint]:
+    # Scrolls are no checkpoints and do not change other actions.
+    actions = reader.read(event for event in events if event.kind != "scroll")
+    return filter(None, checkpoints_of(actions, like))
 
 
 class Baseline(Struct, frozen=True):
     """The recording side of a comparison. ``problem`` is the reason why nothing can be compared with it.
 
-    ``minimum_coverage`` is how many of the checkpoints a run on another path must name.
+    ``minimum_coverage`` is how many of the checkpoints a run on another path must name. ``summary`` returns one
+    line about the checkpoint at a position.
     """
 
     strategy: Strategy
@@ -146,6 +156,7 @@ class Baseline(Struct, frozen=True):
     path: CheckpointPath
     problem: str | None
     minimum_coverage: int
+    summary: Callable[[int], str]
 
 
 def build_baseline(recording: ComparedRecording, strategy: Strategy) -> Baseline:
@@ -154,7 +165,7 @@ def build_baseline(recording: ComparedRecording, strategy: Strategy) -> Baseline
     if strategy != "solax_heuristic":
         minimum = min(count, max(MINIMUM_SEMANTIC_COVERAGE, (count + 1) // 2))  # half of them, at least two
     problem = "; ".join(recording.problems) or None
-    return Baseline(strategy, recording.package, recording.path, problem, minimum)
+    return Baseline(strategy, recording.package, recording.path, problem, minimum, recording.summary)
 
 
 def read_baseline(path: str) -> Export:

@@ -8,7 +8,7 @@ and neither does the value that a label shows beside its name.
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from clawperator._text import is_blank, printable, trim
@@ -37,16 +37,21 @@ def find_derived_checkpoints(actions: Iterable[UserAction]) -> FoundCheckpoints:
     return FoundCheckpoints(checkpoints, () if checkpoints else (NONE_FOUND,))
 
 
-def checkpoints_of(actions: Iterable[UserAction]) -> Iterator[BaselineCheckpoint | None]:
+def checkpoints_of(actions: Iterable[UserAction], like: Sequence[str] = ()) -> Iterator[BaselineCheckpoint | None]:
     """For each action its checkpoint; None when it has none, as a tap whose target had vanished."""
-    namer = CheckpointNamer()
+    namer = CheckpointNamer(like)
     return (namer.checkpoint_of(action) for action in actions)
 
 
 class CheckpointNamer:
-    """Gives the actions of a recording, in order, their checkpoints."""
+    """Gives the actions of a recording, in order, their checkpoints.
 
-    def __init__(self) -> None:
+    ``like`` are the ids of another recording: one at the same place is kept once for both.
+    """
+
+    def __init__(self, like: Sequence[str] = ()) -> None:
+        self._like = like
+        self._count = 0
         self._seen: dict[str, int] = {}
 
     def checkpoint_of(self, action: UserAction) -> BaselineCheckpoint | None:
@@ -55,9 +60,14 @@ class CheckpointNamer:
         if found is None:
             return None
         name, event_type, label = found
+        other = self._like[self._count] if self._count < len(self._like) else ""
+        self._count += 1
+        if name == other:
+            name = other
         self._seen[name] = times = self._seen.get(name, 0) + 1
+        numbered = name if times == 1 else f"{name}#{times}"
         return BaselineCheckpoint(
-            name if times == 1 else f"{name}#{times}",
+            other if numbered == other else numbered,
             action.last_seq,
             event_type,
             _summary(event_type, action.package, label),

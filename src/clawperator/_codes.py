@@ -388,12 +388,7 @@ GROUPS: Mapping[str, Mapping[str, Code]] = {
         "PLUGIN_FAILED": Code(_RUNTIME, False, "a plugin failed to load or raised an error"),
     },
     "internal": {
-        "INTERRUPTED": Code(
-            _RUNTIME,
-            True,
-            "the command was interrupted",
-            "Run it again.",
-        ),
+        "INTERRUPTED": Code(_RUNTIME, True, "the command was interrupted"),
         "INTERNAL_SERVER_ERROR": Code(_UNKNOWN, False, "internal error of the HTTP server"),
         "UNKNOWN": Code(_UNKNOWN, False, "internal error"),
     },

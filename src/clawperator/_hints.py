@@ -201,5 +201,6 @@ HINTS: Mapping[str, str] = {
     "TOOL_PAYLOAD_INVALID": "Run 'claw show-tool <name>' for the parameters of the tool.",
     "INSTRUCTION_CHECK_FAILED": _SNAPSHOT,
     "PLUGIN_FAILED": "Correct the plugin that the message names, or remove it.",
+    "INTERRUPTED": "Run it again.",
     "UNKNOWN": "Run again with --verbose for the trace, and report it.",
 }

@@ -41,8 +41,9 @@ _CLAW_HINTS: Mapping[str, str] = {
     "TARGET_NOT_FOUND": "Run 'clawperator snapshot' to see what is on the screen.",
     "INSTRUCTION_CHECK_FAILED": "Run 'claw bootstrap \"what is on the screen\"' to see what is there.",
 }
-# Hints for errors without one, by class or code. Each names a command that works.
+# Hints for errors without one, by code and by class. Each names a command that works.
 _DEFAULT_HINTS: Mapping[str, str] = {
+    "INTERRUPTED": "Run it again, or run 'claw list-sessions' to see what was saved.",
     "filesystem": "Run 'df .' to check disk space and 'ls -ld .' to check permissions.",
     "auth": "Export the key of the model service, or run without --brain.",
     "session": "Run 'claw list-sessions' to list sessions.",
@@ -52,7 +53,6 @@ _DEFAULT_HINTS: Mapping[str, str] = {
     "delivery": "Run 'clawperator doctor' to check the phone, then try again.",
     "usage": "Run 'claw {command} --help' for usage.",
     "policy": "Run the command with '--permission-mode full', or with '--allow-tool NAME'.",
-    "INTERRUPTED": "Run it again, or run 'claw list-sessions' to see what was saved.",
     "unknown": "Run 'clawperator doctor', then try again; if it repeats, report it with this document.",
 }
 # In place of a hint to repeat a call that may have done something.

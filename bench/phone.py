@@ -16,6 +16,7 @@ _CYCLES = 50
 _SHELL_ROUNDS = 30
 _SHELL_CALLS = 20
 PHONES = 100
+MANY_PHONES = 1_000
 _HEADER = Struct("<6I")
 _SETTINGS = "com.android.settings"
 _SWITCH = "Dark theme"
@@ -39,6 +40,45 @@ print((rss() - before) // len(phones))
 for made in phones:
     made.__exit__(None, None, None)
 """
+
+
+_GROW = """
+import sys
+from time import process_time
+from clawperator.testing import simulated_phone
+made = []
+def start(count):
+    begin = process_time()
+    for _ in range(count):
+        made.append((manager := simulated_phone(), phone := manager.__enter__()))
+        phone.open_app("com.android.settings")
+    return (process_time() - begin) / count
+def steps(phones):
+    begin = process_time()
+    for label in ("Display", "Navigate up"):
+        for _, phone in phones:
+            phone.click(label)
+    return (process_time() - begin) / len(phones) / 2
+start(20)
+few, many = (int(word) for word in sys.argv[1:])
+for count in (few, many):
+    start(count - len(made) - few // 2)
+    started = start(few // 2)
+    print(started, min(steps(made[-few // 2:]) for _ in range(5)))
+for manager, _ in reversed(made):
+    manager.__exit__(None, None, None)
+"""
+
+
+def measure_growth(rounds: int = 3) -> dict[str, float]:
+    """CPU time of a start and of a warm click with a thousand phones in the process, relative to a hundred."""
+    command = [sys.executable, "-c", _GROW, str(PHONES), str(MANY_PHONES)]
+    runs = []
+    for _ in range(rounds):
+        done = subprocess.run(command, capture_output=True, check=True, text=True, env=dict(os.environ))
+        runs.append([[float(word) for word in line.split()] for line in done.stdout.splitlines()])
+    few, many = ([min(run[at][what] for run in runs) for what in range(2)] for at in range(2))
+    return {"a start": many[0] / few[0], "a click": many[1] / few[1]}
 
 
 def measure_cycles() -> float:

@@ -212,6 +212,10 @@ def _phones() -> Iterator[Row]:
     yield Row(what, f"{cycles:.0f} a second", ">= 500 a second", cycles >= 500)
     _log(f"weighing {phone.PHONES} phones")
     yield Row(f"memory of each of {phone.PHONES} phones in one process", f"{phone.measure_weight() / 1e3:.0f} kB")
+    _log(f"growing to {phone.MANY_PHONES} phones")
+    for what, ratio in phone.measure_growth().items():
+        where = f"{what} with {phone.MANY_PHONES:,} phones in one process, CPU time"
+        yield Row(where, f"{ratio:.2f} x with {phone.PHONES}", "<= 1.15 x", ratio <= 1.15)
     times = phone.measure_ports()
     for name, what in (("adbd", "adbd port"), ("server", "server port, connecting each time")):
         ratio = times[name] / times["direct"]

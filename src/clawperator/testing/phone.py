@@ -36,6 +36,7 @@ from clawperator.errors import ClawError
 from clawperator.phone import App, Phone
 from clawperator.testing.driver import SimulatedPhoneDriver
 from clawperator.testing.live_screen import LiveScreen
+from clawperator.testing.many_phones import OPEN_PHONES
 from clawperator.testing.old_names import OldCalls, also_runs_scripts
 from clawperator.testing.person import Person
 from clawperator.ui import ElementFingerprint, Hierarchy, NearMatch, Outline
@@ -306,17 +307,21 @@ def simulated_phone(  # noqa: PLR0913 - the parts of a phone
     instead of its apps. ``faults`` maps names of faults to their settings. ``allow_schemes`` are URI schemes it
     may open besides http and https.
     """
-    phone = Phone(
-        seed=seed,
-        serial=serial,
-        apps=[app for given in apps for app in _apps(given)],
-        clock=VirtualClock() if clock is None else clock,
-        cassette=None if cassette is None else _load(cassette),
-    )
-    simulated = SimulatedPhone(phone, allow_schemes=allow_schemes)
+    OPEN_PHONES.add()
     try:
-        for name, setting in (faults or {}).items():
-            simulated.fault(name, setting)
-        yield simulated
+        phone = Phone(
+            seed=seed,
+            serial=serial,
+            apps=[app for given in apps for app in _apps(given)],
+            clock=VirtualClock() if clock is None else clock,
+            cassette=None if cassette is None else _load(cassette),
+        )
+        simulated = SimulatedPhone(phone, allow_schemes=allow_schemes)
+        try:
+            for name, setting in (faults or {}).items():
+                simulated.fault(name, setting)
+            yield simulated
+        finally:
+            simulated.close()
     finally:
-        simulated.close()
+        OPEN_PHONES.remove()

@@ -1,5 +1,7 @@
 """The built-in apps, written with the same toolkit as users' own apps."""
 
+from functools import cache
+
 from clawperator.phone.apps import browser, notes, settings, solar, stress, video
 from clawperator.phone.apps.browser import CHOOSER
 from clawperator.phone.apps.system import LAUNCHER, launcher_app
@@ -11,8 +13,13 @@ __all__ = ["CHOOSER", "HOME_APPS", "LAUNCHER", "built_in_apps"]
 HOME_APPS = (LAUNCHER, CHOOSER)
 
 
-def built_in_apps(only: tuple[str, ...] = ()) -> list[App]:
-    """New apps at each call: phones never share one. With ``only``, just those packages."""
+@cache
+def built_in_apps(only: tuple[str, ...] = ()) -> tuple[App, ...]:
+    """The built-in apps; with ``only``, just those packages.
+
+    All phones of a process share them: an app is a description, and each phone has the state of its own processes.
+    """
+    if only:
+        return tuple(app for app in built_in_apps() if app.package in only)
     modules = (settings, solar, video, browser, notes, stress)
-    found = [launcher_app(), *(app for module in modules for app in module.apps())]
-    return [app for app in found if not only or app.package in only]
+    return (launcher_app(), *(app for module in modules for app in module.apps()))

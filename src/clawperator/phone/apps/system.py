@@ -1,6 +1,7 @@
 """The apps that are part of the system: launcher, navigation bar, dialogs, keyboard, the Operator's own screen."""
 
 from collections.abc import Callable
+from functools import cache
 
 from clawperator.phone.toolkit.app import App, start
 from clawperator.phone.toolkit.context import AppContext, Effect, InstalledApp
@@ -31,6 +32,7 @@ _DOCK = (
 _DOCK_FROM_DP = 480
 
 
+@cache
 def system_ui() -> App:
     """The navigation bar with its three buttons."""
     app = App(SYSTEM_UI, "System UI", home="navigation", system=True, launchable=False)
@@ -50,6 +52,7 @@ def system_ui() -> App:
     return app
 
 
+@cache
 def android_app() -> App:
     """The package ``android``: system dialogs."""
     app = App(ANDROID, "Android System", home="alert", system=True, launchable=False)
@@ -126,6 +129,7 @@ def is_symbol(character: str) -> bool | None:
     return True if character in "".join(_SYMBOLS) else None
 
 
+@cache
 def operator_app(package: str, version: str) -> App:
     """The Operator's own screen."""
     app = App(package, "Clawperator Operator", home="main", version=version)

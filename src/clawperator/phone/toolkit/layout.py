@@ -1,5 +1,6 @@
 """Layout: measure views, then place them as nodes with bounds."""
 
+from functools import cache
 from math import ceil
 
 from clawperator.phone.toolkit.app import BackStackEntry
@@ -284,12 +285,14 @@ def field_text(view: View, entry: BackStackEntry, key: str) -> str:
     return entry.texts.get(key, view.text)
 
 
-_NO_EXTRAS: frozenset[str] = frozenset()
+_EXTRAS = ("heading", "collection_item", "invisible", "hint", "columns")
 
 
 def _extras(view: View, *, hidden: bool, hint: bool) -> frozenset[str]:
-    if not (view.heading or view.collection_item or hidden or hint or view.columns > 1):
-        return _NO_EXTRAS
-    names = ("heading", "collection_item", "invisible", "hint", "columns")
-    flags = (view.heading, view.collection_item, hidden, hint, view.columns > 1)
-    return frozenset(name for name, is_set in zip(names, flags, strict=True) if is_set)
+    return _named_extras(view.heading, view.collection_item, hidden, hint, view.columns > 1)
+
+
+@cache
+def _named_extras(*flags: bool) -> frozenset[str]:
+    """The set of these names: a few, which all nodes share."""
+    return frozenset(name for name, is_set in zip(_EXTRAS, flags, strict=True) if is_set)

@@ -229,6 +229,15 @@ def test_the_command_takes_a_recording_and_writes_the_document(tmp_path: Path) -
     assert clawperator("recording", "describe", "--input", str(exported_too)).json["stepCount"] == 1
 
 
+def test_a_recording_that_began_inside_an_open_app_is_reported_with_what_to_do(tmp_path: Path) -> None:
+    inside = write(tmp_path / "inside.ndjson", [click(0), window(1)])
+    warning = clawperator("recording", "describe", "--input", str(inside)).json["warnings"][0]
+    assert warning.startswith(f"{click(0)['packageName']} was open when the recording began")
+    assert "record again, from the home screen" in warning
+    opened = write(tmp_path / "opened.ndjson", [window(0), click(1)])
+    assert "warnings" not in clawperator("recording", "describe", "--input", str(opened)).json
+
+
 def test_the_summary_on_stderr_ends_after_two_hundred_steps(tmp_path: Path) -> None:
     source = write(tmp_path / "a.ndjson", [click(n, f"Row {n}") for n in range(300)])
     ran = clawperator("recording", "describe", "--input", str(source))

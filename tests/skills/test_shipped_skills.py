@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.phone.apps import solar, video
+from clawperator.phone.apps import built_in_apps, solar, video
 from clawperator.phone.apps.settings import pages
 from clawperator.phone.process.server import PhoneServer
 from clawperator.phone.toolkit import views
@@ -160,7 +160,15 @@ def test_the_agent_waits_longer_than_forty_looks_for_content(monkeypatch: pytest
     assert run(ORCHESTRATED)["status"] == "success"
 
 
-@pytest.mark.usefixtures("phone")
+@pytest.fixture
+def rebuilt_apps() -> Iterator[None]:
+    """Built-in apps that are built in the test, from what it changed; the next test has the usual ones."""
+    built_in_apps.cache_clear()
+    yield
+    built_in_apps.cache_clear()
+
+
+@pytest.mark.usefixtures("phone", "rebuilt_apps")
 def test_the_agent_saves_a_limit_that_is_already_set(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = msgspec.structs.replace(solar._AUTOMATIONS["peak_export"], limit=25)
     monkeypatch.setitem(solar._AUTOMATIONS, "peak_export", rule)
@@ -202,7 +210,7 @@ def test_a_wrong_saved_value_fails_the_verification(monkeypatch: pytest.MonkeyPa
     assert compare(baseline_of(SOLAR))["outcome"] == "verification_failed"
 
 
-@pytest.mark.usefixtures("phone")
+@pytest.mark.usefixtures("phone", "rebuilt_apps")
 def test_a_renamed_settings_row_fails_at_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
     first, *rest = pages.PAGES["battery"].rows
     renamed = pages.SettingsPage("Battery", (msgspec.structs.replace(first, title="Charge"), *rest))

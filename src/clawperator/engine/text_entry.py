@@ -54,7 +54,7 @@ class TextEntry(Struct, frozen=True):
                 "the text of a password field cannot be read, so nothing can be added to it",
                 hint="Enter the whole text, without append.",
             )
-        return _current_text(field) + self.text
+        return field.entered_text + self.text
 
 
 def enter_text(context: ActionContext, params: EnterTextParams) -> StepData:
@@ -264,10 +264,10 @@ def _with_field_text(error: ClawError, entry: TextEntry, field: Node, seen: Node
     if seen is None:
         now = "what the field has now is unknown"
     elif seen.text == field.text:
-        now = "the field has the same text as before" if _current_text(field) else "the field is empty, as before"
+        now = "the field has the same text as before" if field.entered_text else "the field is empty, as before"
     elif _is_private(entry, field, seen):
         now = "the field has another text now, which is not shown"
-    elif not _current_text(seen):
+    elif not seen.entered_text:
         now = "the field is empty now"
     else:
         now = f"the field has '{one_line(seen.text, _MAX_SHOWN)}' now"
@@ -283,11 +283,6 @@ def _with_field_text(error: ClawError, entry: TextEntry, field: Node, seen: Node
 
 def _is_private(entry: TextEntry, field: Node, seen: Node) -> bool:
     return entry.is_secret or has_password(field) or has_password(seen)
-
-
-def _current_text(field: Node) -> str:
-    """What a field holds, without a shown hint."""
-    return "" if field.text == field.attributes.get("hint") else field.text
 
 
 def _typed_otherwise(message: str, **details: str) -> ClawError:

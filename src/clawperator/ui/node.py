@@ -101,6 +101,12 @@ class Node(Struct, eq=False):
         return self.attributes.get("text", "")
 
     @property
+    def entered_text(self) -> str:
+        """The text of a field, without the hint that an empty field shows."""
+        text = self.attributes.get("text", "")
+        return "" if text == self.attributes.get("hint") else text
+
+    @property
     def content_desc(self) -> str:
         return self.attributes.get("content-desc", "")
 

@@ -55,7 +55,7 @@ def clearing_keys(field: Node, probe: str = "") -> list[str]:
     one: then as many characters are deleted after the cursor as before it. ``TEXT_NOT_ACCEPTED`` for a text that
     is too long.
     """
-    current = _current_text(field)
+    current = field.entered_text
     length = utf16_length(current)
     if length > _MAX_DELETED:
         raise ClawError(
@@ -72,13 +72,9 @@ def clearing_keys(field: Node, probe: str = "") -> list[str]:
 
 def end_keys(field: Node) -> list[str]:
     """The keys that move the cursor to the end of the focused field."""
-    current = _current_text(field)
+    current = field.entered_text
     pages = [_PAGE_DOWN] * (1 + len(current) // _PAGE) if _may_be_wrapped(current) else []
     return [*pages, _TO_END] if current else []
-
-
-def _current_text(field: Node) -> str:
-    return "" if field.text == field.attributes.get("hint") else field.text
 
 
 def _may_be_wrapped(text: str) -> bool:

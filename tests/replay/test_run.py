@@ -145,6 +145,40 @@ def test_what_the_operator_recorded_is_replayed_on_the_same_phone(
     assert report.closedApps == [SETTINGS]
 
 
+@pytest.mark.parametrize("ends_at_home", [True, False])
+def test_a_switch_that_no_later_screen_shows_gets_the_state_that_the_click_gave_it(
+    ends_at_home: bool,  # noqa: FBT001 - pytest names it
+    target: ReplayTarget,
+    tmp_path: Path,
+) -> None:
+    """A second click would turn it off again."""
+
+    def is_dark(phone: ConnectedPhone) -> bool:
+        open_display_page(phone)
+        return phone.find(role="switch", right_of="Dark theme").checked
+
+    def open_display_page(phone: ConnectedPhone) -> None:
+        phone.close_app(SETTINGS)
+        phone.open_app(SETTINGS)
+        phone.click("Display")
+
+    with target.fresh(backend="operator") as (_, recorder):
+        with recorder.recording("dark") as recording:
+            open_display(recorder)
+            if ends_at_home:
+                recorder.press("home")
+        demonstration = open_demonstration(str(recording.pull(str(tmp_path))))
+        report = replay(demonstration, recorder)
+        assert report.ok
+        assert is_dark(recorder)
+        assert "it is on already, and was not touched" in [step.evidence for step in report.steps]
+        open_display_page(recorder)
+        recorder.click("Dark theme")
+        assert not is_dark(recorder)
+        assert replay(demonstration, recorder).ok
+        assert is_dark(recorder)
+
+
 def test_apps_that_were_not_open_are_not_reported_as_closed(target: ReplayTarget, tmp_path: Path) -> None:
     demonstration = open_demonstration(record(settings_dark, tmp_path))
     with target.fresh() as (_, connected):

@@ -140,7 +140,17 @@ def build_steps(events: Iterable[EventWithScreen]) -> RecordedSteps:
     planner = _Planner(screens, reader)
     for action in actions:
         planner.add(action)
-    return RecordedSteps(tuple(planner.steps), tuple(planner.warnings), tuple(planner.opened.items()))
+    steps = tuple(map(_with_switch, planner.steps))
+    return RecordedSteps(steps, tuple(planner.warnings), tuple(planner.opened.items()))
+
+
+def _with_switch(step: ReplayStep) -> ReplayStep:
+    """Infer the state of a switch after a click where no later screen shows it, and the click opened no window."""
+    target = step.target
+    if step.kind != "click" or target is None or target.is_on is None or not target.toggles:
+        return step
+    is_unknown = step.switches_to is None and step.changes is None and step.window is None
+    return replace(step, switches_to=not target.is_on) if is_unknown else step
 
 
 def steps_until(recorded: RecordedSteps, seq: int | float) -> RecordedSteps:

@@ -18,6 +18,7 @@ from clawperator.ui import NOWHERE, Bounds, Node, role_of, visible_nodes
 LocatorName = Literal["id_and_text", "text", "description", "id", "role_and_label"]
 # How far above a label the node that takes its click may be.
 _MAX_LEVELS_UP = 8
+_TOGGLES = ("switch", "checkbox")
 
 
 class Locator(Struct, frozen=True):
@@ -33,7 +34,11 @@ class Locator(Struct, frozen=True):
 
 
 class RecordedTarget(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A node as it was recorded. From ``role`` on, the fields need a snapshot."""
+    """A node as it was recorded. From ``role`` on, the fields need a snapshot.
+
+    ``is_on`` is the state of the only switch in it. When it ``toggles``, each click changes that, unlike that of a
+    radio button.
+    """
 
     package: str
     resource_id: str = ""
@@ -44,6 +49,7 @@ class RecordedTarget(Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_field: bool = False
     is_password: bool = False
     is_on: bool | None = None
+    toggles: bool = False
     is_clickable: bool = True
     bounds: Bounds = NOWHERE
     frame: Bounds = NOWHERE
@@ -77,6 +83,7 @@ def recorded_target(click: ClickFacts, screen: Snapshot | None) -> RecordedTarge
         is_field=is_text_field(node),
         is_password=node.flag("password"),
         is_on=switch_state(node),
+        toggles=any(n.flag("checkable") and role_of(n) in _TOGGLES for n in node.walk()),
         is_clickable=_takes_clicks(node),
         frame=screen.frame,
     )

@@ -41,6 +41,18 @@ def test_a_finger_moves_in_the_direction_on_the_node(
     assert (data["dispatch_method"], data["effect"]) == ("gesture_swipe", "unchanged")
 
 
+@pytest.mark.parametrize(
+    ("direction", "dx", "dy"), [("up", 0, -1), ("down", 0, 1), ("left", -1, 0), ("right", 1, 0)]
+)
+def test_a_swipe_over_a_small_node_is_no_tap_on_it(direction: str, dx: int, dy: int) -> None:
+    small = node("Small", bounds="[500,1000][520,1015]", clickable="true")
+    a = FullScriptedDriver(VirtualClock(), node("", small))
+    step(a, "swipe", matcher={"textEquals": "Small"}, direction=direction)
+    (((x, y), (to_x, to_y), _),) = a.named("swipe")
+    assert small.bounds.contains(x, y)
+    assert (to_x - x) * dx + (to_y - y) * dy >= 100
+
+
 def test_a_swipe_without_a_node_is_on_the_screen_between_the_given_points() -> None:
     a = phone()
     step(a, "swipe", start={"x": 1, "y": 2}, end={"x": 3, "y": 4})

@@ -155,7 +155,8 @@ def test_a_switch_that_no_later_screen_shows_gets_the_state_that_the_click_gave_
 
     def is_dark(phone: ConnectedPhone) -> bool:
         open_display_page(phone)
-        return phone.find(role="switch", right_of="Dark theme").checked
+        switch = phone.find(role="switch", right_of="Dark theme")
+        return switch is not None and switch.checked
 
     def open_display_page(phone: ConnectedPhone) -> None:
         phone.close_app(SETTINGS)

@@ -99,6 +99,19 @@ def test_the_only_control_in_a_container_is_touched_for_it() -> None:
     assert cover.text == "B"
 
 
+def test_a_label_that_is_drawn_on_a_button_is_touched() -> None:
+    below, label = button("", "[0,0][1000,300]"), node("Following", bounds="[400,100][600,200]")
+    assert touch(node("", below, label), at=label) == (500, 150)
+
+
+def test_a_label_that_lies_above_an_element_elsewhere_is_not_touched() -> None:
+    """The selected tab of a bar is not clickable. A touch of it would open what is scrolled below the bar."""
+    headline = button("Headline", "[0,0][1000,300]")
+    tab = node("Home", bounds="[400,100][600,200]")
+    root = node("", node("", headline, scrollable="true"), node("", tab))
+    assert touch(root, at=tab) is headline
+
+
 def test_a_disabled_button_takes_the_touch() -> None:
     disabled = node("Off", bounds="[0,0][1000,300]", clickable="true", enabled="false")
     card = button("Card", "[0,0][1000,300]", disabled)

@@ -15,6 +15,10 @@ from clawperator.ui import Bounds, Hierarchy, Node
 
 Point = tuple[int, int]
 
+# A swipe over a node moves at least this part of the longer side of the screen.
+_LEAST_PART = 20
+_DIRECTIONS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+
 
 class Stroke(Struct, frozen=True):
     """Where a gesture begins and ends, on the screen ``before`` it."""
@@ -85,9 +89,20 @@ def _swipe_stroke(context: ActionContext, params: SwipeParams) -> Stroke:
         area = found[0].bounds.normalised().intersection(frame)
         stroke = direction_stroke(area, params.direction, params.distanceRatio)
         start, end = stroke_in(before.screen, found[0], frame, stroke)
+        end = _far_enough(start, end, params.direction, frame)
         return Stroke(before, start, end, describe_node(found[0]), len(found))
     start, end = direction_stroke(frame, params.direction, params.distanceRatio)
     return Stroke(try_look(context), start, end, describe(point=_written(start)))
+
+
+def _far_enough(start: Point, end: Point, direction: str, frame: Bounds) -> Point:
+    """Where a swipe over a small node ends: a movement of a few pixels would be a tap on it."""
+    least = max(frame.width, frame.height) // _LEAST_PART
+    if max(abs(end[0] - start[0]), abs(end[1] - start[1])) >= least:
+        return end
+    x, y = _DIRECTIONS[direction]
+    to_x, to_y = start[0] + x * least, start[1] + y * least
+    return min(max(to_x, frame.left), frame.right - 1), min(max(to_y, frame.top), frame.bottom - 1)
 
 
 def direction_stroke(area: Bounds, direction: str, ratio: float) -> tuple[Point, Point]:

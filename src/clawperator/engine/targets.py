@@ -123,10 +123,9 @@ def stroke_in(
 
 def _covered(node: Node, cover: Node) -> ClawError:
     target, above = describe_node(node), describe_node(cover)
-    where = "inside it " if node in cover.ancestors() else ""
     return ClawError(
         "NODE_COVERED",
-        f"{above} {where}covers all of {target}; nothing was touched",
+        f"a touch of {target} would reach {above} instead; nothing was touched",
         details={"matched_target": target, "covered_by": above},
     )
 

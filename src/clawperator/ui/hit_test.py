@@ -47,11 +47,13 @@ class HitTest:
 
         The centre comes first, then the labels of the node, then a grid; then the same for the holder. With
         ``inside``, what is inside the node counts as part of it: a swipe over a list begins on one of its rows.
+        A label without a holder may be drawn on a button, which then takes the touch for it.
         """
+        holder = holder or _button_below(node)
         parts = {id(one) for one in node.walk()}
         above = {id(one) for one in node.ancestors()}
         # What may take the touch: the nodes from this one up to its holder.
-        accepted = {id(node)} if node is holder else {id(node), *_up_to(node, holder)}
+        accepted = {id(node)} if node is holder else {id(node), id(holder), *_up_to(node, holder)}
         own = parts | above | ({id(one) for one in holder.walk()} if holder is not None else set())
         if inside:
             accepted |= parts
@@ -122,6 +124,20 @@ class HitTest:
                 clipped = area.intersection(above.bounds.normalised())
                 area = area if clipped.is_empty else clipped
         return area
+
+
+def _button_below(node: Node) -> Node | None:
+    """The sibling before the node that takes touches and lies below all of it."""
+    if node.parent is None or takes_touch(node):
+        return None
+    area = node.bounds.normalised()
+    found = None
+    for sibling in node.parent.children:
+        if sibling is node:
+            break
+        if takes_touch(sibling) and area.intersection(sibling.bounds.normalised()) == area:
+            found = sibling
+    return found
 
 
 def takes_touch(node: Node) -> bool:

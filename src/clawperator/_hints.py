@@ -109,7 +109,7 @@ HINTS: Mapping[str, str] = {
     "SNAPSHOT_EXTRACTION_FAILED": "Run 'clawperator snapshot' again, or add '--backend adb'.",
     "NODE_NOT_FOUND": _SNAPSHOT,
     "NODE_NOT_CLICKABLE": _SNAPSHOT,
-    "NODE_COVERED": "Act on the element that takes the touch, or close it. A given coordinate is touched as it is.",
+    "NODE_COVERED": "Act on the element that takes the touch, or close it. A given coordinate is always touched.",
     "NODE_AMBIGUOUS": "Add another selector flag, or use a reference of 'clawperator snapshot --view outline'.",
     "CONTAINER_NOT_FOUND": _SNAPSHOT,
     "CONTAINER_NOT_SCROLLABLE": _SNAPSHOT,

@@ -162,7 +162,7 @@ def _accept(context: ActionContext, gesture: str, act: Callable[[Driver], bool])
         raise ClawError(
             "GESTURE_FAILED",
             f"the device rejected the {gesture}",
-            hint="Run 'clawperator snapshot': both points must be within the bounds of the first node.",
+            hint="Run 'clawperator snapshot': every point must be within the bounds of the first node.",
         )
 
 

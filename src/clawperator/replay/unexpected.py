@@ -94,5 +94,5 @@ def _is_dialog(screen: Snapshot) -> bool:
 
 
 def _named(labels: list[str]) -> str:
-    more = ", ..." if len(labels) > _MAX_NAMED else ""
+    more = " and others" if len(labels) > _MAX_NAMED else ""
     return ", ".join(f"'{label}'" for label in labels[:_MAX_NAMED]) + more

@@ -205,7 +205,9 @@ class HttpApp:
 
     def _open_session(self, request: SessionRequest) -> Response:
         if not self.guard.may_open_session(request.token):
-            raise self.guard.unauthorized("this is not the token of the server, nor a code that can still be used")
+            raise self.guard.unauthorized(
+                "this is not the token of the server, or the code has expired or was used"
+            )
         sessions = self.guard.sessions
         response = success_response(Nothing())
         response.headers["Set-Cookie"] = self.guard.set_cookie(sessions.issue(), sessions.seconds)

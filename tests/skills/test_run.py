@@ -15,6 +15,7 @@ import pytest
 from clawperator.contract.skill_result import FRAME_MARKER
 from clawperator.errors import ClawError
 from clawperator.skills import process
+from clawperator.skills.process import run_script
 from clawperator.skills.registry import read_registry
 from clawperator.skills.run import SkillRunRequest, run_skill
 from tests.skills.sample_skills import ID, frame, write_skill
@@ -325,6 +326,31 @@ def test_sigterm_to_the_command_ends_the_skill(tmp_path: Path) -> None:
         out, _ = ours.communicate(timeout=HANG_SECONDS)
     assert json.loads(out)["code"] == "INTERRUPTED"
     assert_killed((tmp_path / "pid").read_text())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_the_skill_is_being_started_ends_it(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """The process exists before the call that starts it returns."""
+    started: list[int] = []
+
+    class InterruptedStart(subprocess.Popen[bytes]):
+        def __init__(self, *words: Any, **options: Any) -> None:
+            super().__init__(*words, **options)
+            started.append(self.pid)
+            os.kill(os.getpid(), number)
+            time.sleep(0)  # Python handles the signal here at the latest
+
+    monkeypatch.setattr(subprocess, "Popen", InterruptedStart)
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_script([sys.executable, "-c", "import time; time.sleep(60)"], dict(os.environ), seconds=60)
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)
+    assert_killed(" ".join(map(str, started)))
 
 
 # Agents

@@ -4,10 +4,11 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 from msgspec import Struct
 
@@ -90,28 +91,58 @@ def run_script(
     called many times a second.
     """
     started = time.monotonic()
-    child = subprocess.Popen(  # noqa: S603 - the skill's own script
-        list(argv),
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    reader = _OutputReader(child, listener)
-    with child:
-        try:
-            reason = _read_until_exit(child, reader, Deadline(seconds), stop)
-            if reason:
+    deferred = DeferredSignals()
+    with deferred:
+        child = subprocess.Popen(  # noqa: S603 - the skill's own script
+            list(argv),
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        reader = _OutputReader(child, listener)
+        with child:
+            try:
+                deferred.deliver()
+                reason = _read_until_exit(child, reader, Deadline(seconds), stop)
+                if reason:
+                    _end_group(child, reader)
+            except BaseException:
                 _end_group(child, reader)
-        except BaseException:
-            _end_group(child, reader)
-            raise
-        finally:
-            reader.close()
+                raise
+            finally:
+                reader.close()
     taken = time.monotonic() - started
     code = None if reason else child.returncode
     return ScriptExit(code, reader.text("stdout"), reader.text("stderr"), taken, reason)
+
+
+class DeferredSignals:
+    """Holds SIGINT and SIGTERM back from the main thread until ``deliver``, at the latest to the end of the block.
+
+    An interrupt while a child is being started would leave it without anyone to end it.
+    """
+
+    def __init__(self) -> None:
+        self._handlers: dict[int, Any] = {}
+        self._received: list[int] = []
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                if callable(signal.getsignal(number)):
+                    self._handlers[number] = signal.signal(number, lambda which, _: self._received.append(which))
+
+    def __exit__(self, *_: object) -> None:
+        self.deliver()
+
+    def deliver(self) -> None:
+        """Restore the handlers, and call them for the signals that came meanwhile."""
+        while self._handlers:
+            signal.signal(*self._handlers.popitem())
+        while self._received:
+            signal.raise_signal(self._received.pop())
 
 
 def _read_until_exit(

@@ -134,7 +134,9 @@ def test_a_failure_reports_the_timeout_that_was_given(
     assert "timeoutMs" not in run(registry, *argv).json
 
 
-def test_arguments_and_environment_of_a_script(tmp_path: Path) -> None:
+def test_arguments_and_environment_of_a_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CLAWPERATOR_TEST_DATA", "CLAWPERATOR_TEST_CACHE"):
+        monkeypatch.delenv(name, raising=False)
     script = "import json, os, sys\nprint(json.dumps([sys.argv[1:], dict(os.environ), sys.stdin.read()]))\n"
     registry = write_skill(tmp_path, script)
     argv = ("--device", "claw-7", "--operator-package", "com.op", "--", "--any", "thing", "--", "-x")

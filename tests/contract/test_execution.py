@@ -546,3 +546,14 @@ def test_an_expectation_leaves_every_action_within_the_longest_timeout(kind: str
     params = {"path": "a.apk"} if kind == "install_app" else {"applicationId": "com.android.settings"}
     document = single_action(kind, {**params, "expect": {"text": "Done", "timeoutMs": 90_000}})
     assert validate(document).execution.timeoutMs <= 120_000
+
+
+@pytest.mark.parametrize(("milliseconds", "is_valid"), [(10, False), (499, False), (500, True), (30_000, True)])
+def test_a_long_click_is_long_enough_for_one(milliseconds: int, *, is_valid: bool) -> None:
+    params = {"matcher": M, "clickType": "long_click", "durationMs": milliseconds}
+    if is_valid:
+        plan("click", params)
+        return
+    with pytest.raises(ClawError) as error:
+        plan("click", params)
+    assert (error.value.code, error.value.target) == ("EXECUTION_VALIDATION_FAILED", "actions.0.params.durationMs")

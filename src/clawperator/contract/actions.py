@@ -90,7 +90,8 @@ class ClickParams(EffectParams, frozen=True):
     clickType: ClickType = "default"
     retry: Again = UI_READINESS
     durationMs: (
-        Annotated[float, Meta(ge=1, le=MAX_GESTURE_MS, description="duration of a long click in ms")] | UnsetType
+        # Android takes a shorter touch for a tap.
+        Annotated[float, Meta(ge=500, le=MAX_GESTURE_MS, description="duration of a long click in ms")] | UnsetType
     ) = UNSET
 
     def rules(self) -> Iterator[Problem]:

@@ -118,3 +118,13 @@ def test_an_element_that_is_free_a_moment_later_is_clicked() -> None:
     data = step(driver, "click", matcher=CARD).data
     assert "error" not in data
     assert touched(driver) == [("tap", 500, 500, 120)]
+
+
+def test_a_row_that_is_scrolled_out_below_a_bar_is_not_swiped() -> None:
+    row = node("Card", bounds="[0,0][1000,400]", **FLAGS)
+    listed = node("", row, bounds="[300,350][1000,2000]", scrollable="true")
+    driver = phone(listed, node("Bar", bounds="[0,0][1080,350]", **FLAGS))
+    data = step(driver, "swipe", matcher=CARD, direction="up", distanceRatio=0.1, retry=ONCE).data
+    assert data["error"] == "NODE_COVERED"
+    assert '"label":"Bar"' in data["covered_by"]
+    assert touched(driver) == []

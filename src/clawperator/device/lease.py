@@ -156,13 +156,17 @@ class Lease:
             sent.is_held = False
 
     def _write(self) -> None:
-        # Only the first line counts: a process that is killed between these two leaves a whole record.
-        line = msgspec.json.encode(self._holder) + b"\n"
-        try:
-            os.pwrite(self._descriptor, line, 0)
-            os.ftruncate(self._descriptor, len(line))
-        except OSError as e:
-            raise _unavailable(lease_folder(), e) from e
+        _write_record(self._descriptor, self._holder)
+
+
+def _write_record(descriptor: int, holder: Holder) -> None:
+    # Only the first line counts: a process that is killed between these two leaves a whole record.
+    line = msgspec.json.encode(holder) + b"\n"
+    try:
+        os.pwrite(descriptor, line, 0)
+        os.ftruncate(descriptor, len(line))
+    except OSError as e:
+        raise _unavailable(lease_folder(), e) from e
 
 
 @contextmanager
@@ -207,7 +211,7 @@ def hold_device(serial: str, purpose: str, wait_seconds: float) -> Iterator[None
     try:
         _lock(descriptor, wait)
         holder = Holder(os.getpid(), purpose, int(time.time() * 1000))
-        Lease(descriptor, serial, holder, None)
+        _write_record(descriptor, holder)
         before = os.environ.get(_HOLD_VARIABLE)
         os.environ[_HOLD_VARIABLE] = f"{holder.pid}:{file_name(serial)}"
         try:
@@ -375,9 +379,9 @@ def read_holder(descriptor: int) -> Holder | None:
 
 
 def _describe(serial: str, holder: Holder | None, *, abandoned: bool) -> str:
-    if holder is None:
+    if holder is None or not holder.pid:  # it has not written its record yet
         return f"device {serial} is busy"
-    what = f"{holder.action} of command {holder.commandId}" if holder.action else holder.commandId or "a test"
+    what = f"{holder.action} of command {holder.commandId}" if holder.action else holder.commandId
     if not abandoned:
         return f"device {serial} is busy: process {holder.pid} runs {what}"
     left = round(holder.seconds_left + 0.5)

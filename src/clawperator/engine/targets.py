@@ -112,11 +112,12 @@ def stroke_in(
     """Return the stroke, moved sideways where another element covers its start; else ``NODE_COVERED``."""
     hits = HitTest(screen, frame)
     (x, y), (to_x, to_y) = stroke
+    cover: Node | None = None
     for across in hits.places_across(node, is_vertical=x == to_x):
         start, end = ((across, y), (across, to_y)) if x == to_x else ((x, across), (to_x, across))
         if hits.reaches(node, start):
             return start, end
-    cover = hits.topmost(x, y)
+        cover = cover or hits.topmost(*start)
     assert cover is not None
     raise _covered(node, cover)
 

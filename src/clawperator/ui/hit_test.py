@@ -22,7 +22,7 @@ _MAX_LABELS = 12
 
 
 class TouchPoint(Struct, frozen=True):
-    """Where to touch an element. Without a point, ``cover`` is what lies above all of the element."""
+    """Where to touch an element. Without a point, ``cover`` is what would take the touch instead."""
 
     point: Point | None
     cover: Node | None = None
@@ -53,8 +53,11 @@ class HitTest:
         parts = {id(one) for one in node.walk()}
         above = {id(one) for one in node.ancestors()}
         # What may take the touch: the nodes from this one up to its holder.
-        accepted = {id(node)} if node is holder else {id(node), id(holder), *_up_to(node, holder)}
-        own = parts | above | ({id(one) for one in holder.walk()} if holder is not None else set())
+        accepted = {id(node)} if node is holder else {id(node), *_up_to(node, holder)}
+        own = parts | above
+        if holder is not None:
+            accepted.add(id(holder))
+            own |= {id(one) for one in holder.walk()}
         if inside:
             accepted |= parts
         second: Point | None = None

@@ -24,7 +24,7 @@ from tests.support.running import clawperator
 
 _EVENTS = 4_000
 _WAIT_SECONDS = 60.0
-_CLI = "from clawperator.cli import main; main()"
+_CLI = "from clawperator.cli.main import main; main()"
 
 
 def run_kills(run: Run) -> None:

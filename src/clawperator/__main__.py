@@ -2,6 +2,6 @@
 
 import sys
 
-from clawperator.cli import main
+from clawperator.cli.main import main
 
 sys.exit(main())

@@ -280,7 +280,7 @@ done = []
 for words in (["press", "home"], ["snapshot"], ["phone", "reset"], ["exec-tool", "press_key", '{"key":"home"}']):
     program = shlex.split(os.environ["CLAWPERATOR_BIN"])
     if words[0] == "exec-tool":
-        program = [sys.executable, "-P", "-c", "import sys; from clawperator.cli import claw; sys.exit(claw())"]
+        program = [sys.executable, "-P", "-c", "import sys; from clawperator.cli.main import claw; sys.exit(claw())"]
         words = [*words, "--output-format", "json"]
     out = subprocess.run([*program, *words], capture_output=True, text=True).stdout
     done.append("PERMISSION_DENIED" if "PERMISSION_DENIED" in out else "ran")

@@ -319,7 +319,7 @@ def shell(command: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
 def test_version_is_answered_before_anything_is_imported() -> None:
     done = shell(
         'python -X importtime -c \'import sys; sys.argv[1:] = ["--version"];'
-        " from clawperator.cli import main; sys.exit(main())'"
+        " from clawperator.cli.main import main; sys.exit(main())'"
     )
     assert done.stdout.decode() == package.__version__ + "\n"
     assert b"msgspec" not in done.stderr

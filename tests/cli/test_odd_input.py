@@ -149,7 +149,7 @@ def test_claw_runs_every_command_without_a_stream(closed: str, form: str, monkey
 @pytest.mark.parametrize("redirect", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_process_without_streams_ends_with_an_exit_code_and_no_traceback(redirect: str) -> None:
     for command in ("clawperator exec -", "clawperator click", "claw bootstrap -", "claw route"):
-        program = f"{sys.executable} -c 'from clawperator.cli import {command.split()[0].replace('clawperator', 'main')} as m; m()'"
+        program = f"{sys.executable} -c 'from clawperator.cli.main import {command.split()[0].replace('clawperator', 'main')} as m; m()'"
         script = f"exec {program} {' '.join(command.split()[1:])} {redirect}"
         ran = subprocess.run(["sh", "-c", script], capture_output=True, check=False, timeout=HANG_SECONDS)
         assert ran.returncode in (0, 1, 2), (command, ran)

@@ -27,7 +27,7 @@ def long_recording(tmp_path: Path) -> Path:
 def run_without_pauses(*argv: str, columns: int = 80) -> Seen:
     """Run a command with stderr on a terminal. Every status is shown, at once."""
     script = (
-        "import sys; from clawperator.cli import console, main; import clawperator.device.lease as lease\n"
+        "import sys; from clawperator.cli import console; from clawperator.cli.main import main; import clawperator.device.lease as lease\n"
         "console._INTERVAL_S = lease._NOTE_SECONDS = 0\n"
         f"sys.argv = ['clawperator', *{list(argv)!r}]\n"
         "sys.exit(main())\n"

@@ -14,7 +14,7 @@ from tests.support.hanging import HANG_SECONDS
 def test_a_system_without_file_locks_is_refused_in_one_sentence(entry: str, command: str) -> None:
     script = (
         "import sys; sys.modules['fcntl'] = None; sys.argv[1:] = sys.argv[1].split()\n"
-        f"from clawperator.cli import {entry}; sys.exit({entry}())"
+        f"from clawperator.cli.main import {entry}; sys.exit({entry}())"
     )
     words = [sys.executable, "-c", script, command]
     ran = subprocess.run(words, capture_output=True, text=True, timeout=HANG_SECONDS, check=False)

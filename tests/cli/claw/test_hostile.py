@@ -32,7 +32,7 @@ from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, claw, without_bytecode
 
 SESSIONS = Path(".claw/sessions")
-PROCESS = "import sys; from clawperator.cli import claw; sys.exit(claw())"
+PROCESS = "import sys; from clawperator.cli.main import claw; sys.exit(claw())"
 # An interpreter needs files and memory of its own to start, and how much depends on its environment: limits are set
 # after the start, and the one on memory leaves so much more than was used by then.
 FEW_FILES = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files})); "
@@ -752,7 +752,7 @@ def test_a_signal_that_comes_when_the_work_is_done_does_not_lose_the_answer(
 ) -> None:
     script = (
         "import os, sys\n"
-        "from clawperator.cli import claw\n"
+        "from clawperator.cli.main import claw\n"
         f"from clawperator.cli.claw import {where} as module\n"
         "respond = module._respond\n"
         "def late(*given):\n"

@@ -60,7 +60,7 @@ WRONG = [
     ["bootstrap", "tap Display"],
     ["turn-loop", "hello", "--timeout-seconds", "-1"],
 ]
-PROCESS = "import sys; from clawperator.cli import claw; sys.exit(claw())"
+PROCESS = "import sys; from clawperator.cli.main import claw; sys.exit(claw())"
 
 
 def process(*argv: str, **more: Any) -> subprocess.Popen[bytes]:
@@ -312,7 +312,7 @@ def test_15_the_process_ends_although_a_worker_is_stuck(tmp_path: Path) -> None:
         "    time.sleep(600)\n"
         "    yield\n"
         "offline.OfflineBrain.respond = respond\n"
-        "from clawperator.cli import claw\n"
+        "from clawperator.cli.main import claw\n"
         "sys.exit(claw())\n"
     )
     started = time.monotonic()

@@ -20,7 +20,7 @@ from tests.support.running import claw, claw_json
 
 pytestmark = pytest.mark.usefixtures("folder")
 
-PROCESS = "import sys; from clawperator.cli import claw; sys.exit(claw())"
+PROCESS = "import sys; from clawperator.cli.main import claw; sys.exit(claw())"
 LATE = "100000"  # milliseconds; far longer than any test
 SLEEP = f'{{"durationMs": {LATE}}}'
 WAIT = '{"matcher": {"textEquals": "Atlantis"}, "retry": {}, "timeoutMs": 60000}'
@@ -183,7 +183,7 @@ def test_a_phone_that_the_host_drives_stops_with_the_interrupt(monkeypatch: pyte
     """The adb backend sends its actions one by one, so nothing runs on."""
     script = (
         "import os, signal, sys, threading\n"
-        "from clawperator.cli import claw\n"
+        "from clawperator.cli.main import claw\n"
         "from clawperator.device.backends import adb\n"
         "sleep = adb.WatchedClock.sleep\n"
         "def interrupted(clock, seconds):\n"

@@ -27,7 +27,7 @@ from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 from tests.support.running import claw, claw_json
 
 pytestmark = pytest.mark.usefixtures("folder")
-PROCESS = "import sys; from clawperator.cli import claw; sys.exit(claw())"
+PROCESS = "import sys; from clawperator.cli.main import claw; sys.exit(claw())"
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ def test_an_invalid_port_is_refused(port: str) -> None:
 
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
 def test_a_missing_extra_is_an_error_with_the_command_that_installs_it(missing: str) -> None:
-    script = f"import sys; sys.modules[{missing!r}] = None; from clawperator.cli import main; main()"
+    script = f"import sys; sys.modules[{missing!r}] = None; from clawperator.cli.main import main; main()"
     ran = subprocess.run(
         [sys.executable, "-P", "-c", script, "serve", "--port", "0"],
         capture_output=True,

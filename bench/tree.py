@@ -10,7 +10,11 @@ from time import perf_counter
 from typing import NamedTuple
 
 from clawperator.contract import NodeMatcher
-from clawperator.ui import Bounds, Hierarchy, find_nodes, outline_of, parse_hierarchy, render_outline
+from clawperator.ui.find import find_nodes
+from clawperator.ui.node import Bounds, Hierarchy
+from clawperator.ui.outline import outline_of
+from clawperator.ui.outline_text import render_outline
+from clawperator.ui.parse import parse_hierarchy
 from hierarchy import FOREIGN_LABELS, LABELS, PACKAGES, hierarchy
 from measure import fastest
 

@@ -24,7 +24,8 @@ from clawperator.skills.contract import parse_agent, parse_contract, parse_input
 from clawperator.skills.registry import read_registry
 from clawperator.skills.result_frame import read_frame
 from clawperator.testing import simulated_phone
-from clawperator.ui import parse_hierarchy, write_hierarchy
+from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.write import write_hierarchy
 from soak.fuzz import Target, reads, reads_file
 from soak.runner import require
 from tests.phone.core.apks import make_apk

@@ -18,7 +18,7 @@ from clawperator import __version__
 from clawperator.commands import leaves
 from clawperator.phone import FAULTS
 from clawperator.testing import SimulatedPhone
-from clawperator.ui import parse_hierarchy
+from clawperator.ui.parse import parse_hierarchy
 from soak.runner import Run, require
 from soak.virtual_host import Host, virtual_host
 from tests.phone.core.apks import make_apk

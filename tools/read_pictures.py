@@ -18,7 +18,7 @@ from msgspec import Struct
 from clawperator.phone.render.fonts import is_drawable
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.testing import SimulatedPhone, simulated_phone
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 from tests.support.declared_screens import visit_declared_screens
 
 if TYPE_CHECKING:

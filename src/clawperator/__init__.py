@@ -74,7 +74,7 @@ if TYPE_CHECKING:
         ValidationError,
     )
     from clawperator.phone import PhoneProcess, start_phone
-    from clawperator.ui import Node
+    from clawperator.ui.node import Node
 else:
     from clawperator._lazy import lazy_exports
 

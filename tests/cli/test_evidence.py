@@ -22,7 +22,7 @@ from clawperator.phone.process.server import PhoneServer
 from clawperator.policy import Policy, read_rule
 from clawperator.policy.inheritance import encode_policy
 from clawperator.schemas import schema
-from clawperator.ui import parse_hierarchy
+from clawperator.ui.parse import parse_hierarchy
 from tests.device.phone_servers import running_phone_server
 from tests.replay.flows import record, settings_dark
 from tests.skills.sample_skills import ID, frame, write_skill

@@ -10,7 +10,7 @@ from clawperator.connection import ActionResult, Scrolled, Snapshot
 from clawperator.contract import ResultEnvelope, StepResult
 from clawperator.device import ShellAnswer
 from clawperator.testing import SimulatedPhone
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 
 TEXT = st.text(max_size=400)
 VALUES: list[Any] = [

@@ -21,7 +21,8 @@ from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.evidence import CaptureSource
 from clawperator.errors import ClawError
 from clawperator.policy import Policy, PolicyGate, check_actions, enforcing, policy_in_force, read_rule
-from clawperator.ui import Node, write_hierarchy
+from clawperator.ui.node import Node
+from clawperator.ui.write import write_hierarchy
 from tests.ui.trees import hierarchy, node
 
 RUN = FinishedRun(command="click", argv=("clawperator", "click"), deviceId="claw-1", exitCode=0, status="success")

@@ -32,7 +32,7 @@ from clawperator.device.setup.version_check import probe_compatibility
 from clawperator.device.wakefulness import require_awake
 from clawperator.errors import ClawError
 from clawperator.testing import simulated_phone
-from clawperator.ui import parse_hierarchy
+from clawperator.ui.parse import parse_hierarchy
 from tests.device.adb.scripted_server import read_exactly
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import clawperator

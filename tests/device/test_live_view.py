@@ -20,7 +20,7 @@ from clawperator.device.live_view import CapturedSource, LiveLook, LiveSource, S
 from clawperator.device.secrets import note_recordings
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import HOST, PhoneServer
-from clawperator.ui import parse_hierarchy
+from clawperator.ui.parse import parse_hierarchy
 from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS
 

@@ -18,7 +18,10 @@ from hypothesis.stateful import invariant
 from clawperator.device import references
 from clawperator.device.references import MAX_AGE_SECONDS, References, references_folder
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, Outline, locate, outline_of, parse_hierarchy, screen_frame
+from clawperator.ui.node import Hierarchy
+from clawperator.ui.outline import Outline, outline_of, screen_frame
+from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.refs import locate
 from tests.support.built_in_screens import built_in_screens
 from tests.ui.test_refs import FRAME, KnownRow, MovingRows, button, page, row, rows, text
 from tests.ui.trees import hierarchy, node

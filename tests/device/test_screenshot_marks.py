@@ -12,7 +12,8 @@ from clawperator.device.references import References
 from clawperator.device.run import run_plan
 from clawperator.device.screenshot_marks import draw_marks, plan_with_captures
 from clawperator.errors import ClawError
-from clawperator.ui import HIDDEN, Bounds, OutlineElement
+from clawperator.ui.node import HIDDEN, Bounds
+from clawperator.ui.outline import OutlineElement
 from tests.device.test_snapshot_views import xml
 from tests.ui.test_refs import page, rows
 from tests.ui.trees import hierarchy, node

@@ -16,16 +16,12 @@ from clawperator.device.references import References, references_folder
 from clawperator.device.run import run_plan
 from clawperator.device.snapshot_views import numbered_outline, outline_changes, with_views
 from clawperator.errors import ClawError
-from clawperator.ui import (
-    EarlierLine,
-    Hierarchy,
-    earlier_lines,
-    outline_of,
-    parse_hierarchy,
-    render_outline,
-    screen_frame,
-    write_hierarchy,
-)
+from clawperator.ui.changes import EarlierLine, earlier_lines
+from clawperator.ui.node import Hierarchy
+from clawperator.ui.outline import outline_of, screen_frame
+from clawperator.ui.outline_text import render_outline
+from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.write import write_hierarchy
 from tests.support.built_in_screens import BuiltInTap, built_in_screens
 from tests.support.paths import REPOSITORY
 from tests.ui.test_refs import page, row, rows, text

@@ -8,7 +8,7 @@ from clawperator.contract import Action, new_execution, validate
 from clawperator.device.target_policy import check_target
 from clawperator.errors import ClawError
 from clawperator.policy import Policy, PolicyGate, enforcing, read_rule
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 from tests.ui.trees import node
 
 

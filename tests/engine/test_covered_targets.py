@@ -6,7 +6,7 @@ import pytest
 
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver, node
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 from tests.engine.scripted_plans import step
 
 ONCE = {"maxAttempts": 1}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.gestures import direction_stroke
 from clawperator.engine.scripted import FRAME, FullScriptedDriver, ScriptedDriver, node
-from clawperator.ui import Bounds
+from clawperator.ui.node import Bounds
 from tests.engine.scripted_plans import step
 
 ROW = node("Row", id="app:id/row", bounds="[0,400][1080,600]")

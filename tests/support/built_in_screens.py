@@ -7,7 +7,7 @@ from functools import cache
 from msgspec import Struct
 
 from clawperator.testing import SimulatedPhone, simulated_phone
-from clawperator.ui import Hierarchy, Node
+from clawperator.ui.node import Hierarchy, Node
 
 # No two apps need more taps to show each kind of their screens.
 _DEPTH = 3

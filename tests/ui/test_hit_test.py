@@ -5,7 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.scripted import FRAME, node, tree
-from clawperator.ui import HitTest, Node, parse_hierarchy, screen_frame, write_hierarchy
+from clawperator.ui.hit_test import HitTest
+from clawperator.ui.node import Node
+from clawperator.ui.outline import screen_frame
+from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.write import write_hierarchy
 from tests.support.built_in_screens import built_in_screens
 from tests.support.painted_screens import PaintedScreen
 from tests.support.paths import CAPTURES

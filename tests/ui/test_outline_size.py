@@ -6,8 +6,9 @@ from statistics import median
 
 import pytest
 
-from clawperator.ui import outline_of, parse_hierarchy, render_outline, screen_frame
-from clawperator.ui.outline_text import quote
+from clawperator.ui.outline import outline_of, screen_frame
+from clawperator.ui.outline_text import quote, render_outline
+from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.visible import visible_nodes
 from tests.support.built_in_screens import built_in_screens
 from tests.support.paths import REPOSITORY

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from clawperator.contract import HOST_FIELDS, NodeSelector
-from clawperator.ui import Bounds, Hierarchy, Node, find_nodes, role_of, visible_nodes
+from clawperator.ui.find import find_nodes
+from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui.roles import role_of
 from clawperator.ui.select import AmbiguousSelectorError, select_nodes
+from clawperator.ui.visible import visible_nodes
 from tests.ui.trees import hierarchy, node
 
 FRAME = Bounds(0, 0, 100, 100)

@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract import NodeMatcher, NodeSelector
-from clawperator.ui import Bounds, Hierarchy, find_nodes, visible_nodes
+from clawperator.ui.find import find_nodes
 from clawperator.ui.nearest import nearest_matches
+from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.suggest import contract_selector, suggest_selectors
+from clawperator.ui.visible import visible_nodes
 from tests.ui.test_select import ROWS, screens
 from tests.ui.trees import hierarchy, node
 

@@ -107,7 +107,7 @@ class EvidenceRecorder:
 
     def _argv(self) -> list[str]:
         from clawperator.agent import Redactor, environment_secrets
-        from clawperator.ui import HIDDEN
+        from clawperator.ui.node import HIDDEN
 
         typed = self._about.typed
         redactor = Redactor((*environment_secrets(), *typed))

@@ -17,7 +17,7 @@ from clawperator._files import AtomicFile, why
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.outcome import CommandOutcome, run_to_end
 from clawperator.cli.parsing import usage
-from clawperator.ui import NOT_XML
+from clawperator.ui.parse import NOT_XML
 
 # How much of an output a report keeps: its end, where the reason of a failure is.
 MAX_OUTPUT = 64 * 1024

@@ -20,7 +20,7 @@ from clawperator.contract import LONGEST_WAIT_MS
 from clawperator.contract.limits import MAX_NAVIGATION_TIMEOUT_MS
 
 if TYPE_CHECKING:
-    from clawperator.ui import Node
+    from clawperator.ui.node import Node
 
 Validator = Literal["temperature", "version", "regex"]
 

@@ -13,12 +13,12 @@ from clawperator.connection.selectors import SelectorKwargs, find_matcher, requi
 from clawperator.contract import NodeSelector, StepResult
 from clawperator.contract.wire import snapshot_id
 from clawperator.errors import ClawError
-from clawperator.ui import Bounds
+from clawperator.ui.node import Bounds
 
 if TYPE_CHECKING:
     from clawperator.device import References
     from clawperator.engine import ReferenceLookup
-    from clawperator.ui import Hierarchy, Node
+    from clawperator.ui.node import Hierarchy, Node
 
 
 class ScreenSearch:
@@ -77,14 +77,15 @@ class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
     @cached_property
     def hierarchy(self) -> "Hierarchy":
         """The tree. ``HIERARCHY_INVALID`` when the XML is malformed."""
-        from clawperator.ui import parse_hierarchy
+        from clawperator.ui.parse import parse_hierarchy
 
         return parse_hierarchy(self.xml)
 
     @cached_property
     def outline(self) -> str:
         """One line for each element that a user can see or touch, with its reference."""
-        from clawperator.ui import outline_of, render_outline
+        from clawperator.ui.outline import outline_of
+        from clawperator.ui.outline_text import render_outline
 
         made = outline_of(self.hierarchy, self.frame, overlay=self.overlay_package)
         if self._references is not None:
@@ -94,7 +95,7 @@ class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
     @cached_property
     def frame(self) -> "Bounds":
         """The area that the windows cover."""
-        from clawperator.ui import screen_frame
+        from clawperator.ui.outline import screen_frame
 
         return screen_frame(self.hierarchy)
 
@@ -150,7 +151,7 @@ def search(
     ``NODE_AMBIGUOUS`` when only one may match and not ``several`` are wanted.
     """
     from clawperator.engine import select
-    from clawperator.ui import visible_nodes
+    from clawperator.ui.visible import visible_nodes
 
     matcher = find_matcher(text, selector)
     if matcher is None:

@@ -27,7 +27,10 @@ from clawperator.device.run import run_plan
 from clawperator.engine import mask_passwords, mask_secrets
 from clawperator.errors import ClawError
 from clawperator.policy import PolicyGate, check_actions, enforcing, inherited_policy
-from clawperator.ui import Hierarchy, has_password, parse_hierarchy, write_hierarchy
+from clawperator.ui.node import Hierarchy
+from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.passwords import has_password
+from clawperator.ui.write import write_hierarchy
 
 VERSION = 1
 EVIDENCE_MANIFEST = "manifest.json"

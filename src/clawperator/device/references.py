@@ -23,14 +23,13 @@ from clawperator._typed import decode
 from clawperator.contract import REFERENCE
 from clawperator.device.serials import file_name
 from clawperator.errors import ClawError
-from clawperator.ui import (
+from clawperator.ui.changes import EarlierLine, earlier_lines
+from clawperator.ui.outline import Outline
+from clawperator.ui.refs import (
     MAX_ALIKE,
-    EarlierLine,
     ElementFingerprint,
-    Outline,
     RegionPrint,
     ScreenPrint,
-    earlier_lines,
     find_same,
     fingerprints,
     is_same_page,

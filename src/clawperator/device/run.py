@@ -44,7 +44,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.device.references import References
     from clawperator.device.secrets import SecretReader
-    from clawperator.ui import Node
+    from clawperator.ui.node import Node
 
 # Failures caused by an active recording, and the purpose of stopping it.
 _STOP_PURPOSE = {

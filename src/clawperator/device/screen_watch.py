@@ -12,7 +12,8 @@ from clawperator.device.references import References
 from clawperator.device.run import run_plan
 from clawperator.device.snapshot_views import numbered_outline, outline_changes
 from clawperator.errors import CODES, ClawError
-from clawperator.ui import EarlierLine, cut_lines, earlier_lines, has_other_order, render_outline
+from clawperator.ui.changes import EarlierLine, earlier_lines, has_other_order
+from clawperator.ui.outline_text import cut_lines, render_outline
 
 
 class ScreenReport(Struct, frozen=True):

@@ -19,7 +19,9 @@ from clawperator.device.references import References
 from clawperator.device.snapshot_views import outline_with_references
 from clawperator.engine import touch_point
 from clawperator.errors import ClawError
-from clawperator.ui import HIDDEN, Bounds, Hierarchy, OutlineElement, parse_hierarchy, screen_frame
+from clawperator.ui.node import HIDDEN, Bounds, Hierarchy
+from clawperator.ui.outline import OutlineElement, screen_frame
+from clawperator.ui.parse import parse_hierarchy
 
 if TYPE_CHECKING:
     from PIL.Image import Image

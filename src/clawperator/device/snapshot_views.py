@@ -12,19 +12,11 @@ from msgspec.structs import replace
 from clawperator.contract import Plan, StepResult, ViewParams
 from clawperator.device.references import FRESH_SECONDS, References
 from clawperator.errors import ClawError
-from clawperator.ui import (
-    EarlierLine,
-    Hierarchy,
-    Outline,
-    changed_lines,
-    cut_lines,
-    has_other_order,
-    outline_objects,
-    outline_of,
-    parse_hierarchy,
-    render_outline,
-    screen_frame,
-)
+from clawperator.ui.changes import EarlierLine, changed_lines, has_other_order
+from clawperator.ui.node import Hierarchy
+from clawperator.ui.outline import Outline, outline_of, screen_frame
+from clawperator.ui.outline_text import cut_lines, outline_objects, render_outline
+from clawperator.ui.parse import parse_hierarchy
 
 OUTLINE, CHANGES, JSON = "outline", "outline_changes", "json"
 

@@ -9,7 +9,8 @@ import msgspec
 from clawperator.contract import ACTIONS, Action
 from clawperator.engine import nearest_self_or_ancestor
 from clawperator.policy import check_labelled_action
-from clawperator.ui import Node, has_password
+from clawperator.ui.node import Node
+from clawperator.ui.passwords import has_password
 
 _MAX_LABELS = 40
 

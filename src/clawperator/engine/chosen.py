@@ -6,7 +6,7 @@ from clawperator.engine.driver import ChosenNode
 from clawperator.engine.retry import RETRYABLE_CODES
 from clawperator.engine.targets import describe_node, resolve
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, Node
+from clawperator.ui.node import Hierarchy, Node
 
 # Fields that pick a node by its place or by what is near it.
 _BY_CONTEXT = ("ref", "index", "ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf")

@@ -19,7 +19,8 @@ from clawperator.engine.targets import (
     touched_in_place,
 )
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, Node, visible_nodes
+from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui.visible import visible_nodes
 
 ClickKind = Literal["click", "long_click", "focus"]
 

@@ -15,7 +15,8 @@ from clawperator.engine.targets import (
     stroke_in,
 )
 from clawperator.errors import ClawError
-from clawperator.ui import Bounds, Hierarchy, Node, visible_nodes
+from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui.visible import visible_nodes
 
 SWIPE_MS = 250
 METHOD = "gesture_swipe"

@@ -12,7 +12,8 @@ from clawperator._text import printable
 from clawperator.contract import NodeMatcher, NodeSelector, TextSource
 from clawperator.engine.driver import CaptureCost, Clock, Driver
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, Node, find_nodes
+from clawperator.ui.find import find_nodes
+from clawperator.ui.node import Hierarchy, Node
 
 # Type checkers know this name; importing it from typing would cost every command some milliseconds.
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from typing import Literal, Protocol, runtime_checkable
 from msgspec import Struct
 
 from clawperator.contract import KeyName, UserChoice
-from clawperator.ui import Bounds, Hierarchy, Node
+from clawperator.ui.node import Bounds, Hierarchy, Node
 
 NodeAction = Literal["click", "long_click", "focus", "select"]
 Key = KeyName

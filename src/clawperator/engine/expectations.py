@@ -7,7 +7,8 @@ from clawperator.engine.privacy import shown_label
 from clawperator.engine.retry import poll_delays
 from clawperator.engine.waiting import is_idle_within
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, visible_nodes
+from clawperator.ui.node import Hierarchy
+from clawperator.ui.visible import visible_nodes
 
 _IDLE_MS = 500
 _MOST_LABELS = 5

@@ -11,7 +11,7 @@ from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, settle, try_look
 from clawperator.engine.targets import describe, describe_node, resolve, stroke_in, touch_point, touched_in_place
 from clawperator.errors import ClawError
-from clawperator.ui import Bounds, Hierarchy, Node
+from clawperator.ui.node import Bounds, Hierarchy, Node
 
 Point = tuple[int, int]
 

@@ -7,7 +7,7 @@ from clawperator.engine.privacy import mask_passwords
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import SETTLED_MS, await_settled
 from clawperator.errors import ClawError
-from clawperator.ui import write_hierarchy
+from clawperator.ui.write import write_hierarchy
 
 UNSETTLED = (
     "snapshot captured without a preceding sleep step; UI may not have settled - consider adding a sleep step "

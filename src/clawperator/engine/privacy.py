@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from clawperator._secret_text import literal_pattern
-from clawperator.ui import HIDDEN, Hierarchy, Node, has_password
+from clawperator.ui.node import HIDDEN, Hierarchy, Node
+from clawperator.ui.passwords import has_password
 
 # Values that are our own words and numbers. A secret such as "4" or "true" must not hide them.
 _OWN_VALUES = frozenset(

@@ -7,15 +7,10 @@ from clawperator.contract.wire import snapshot_id
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.retry import with_retry
 from clawperator.errors import ClawError
-from clawperator.ui import (
-    Hierarchy,
-    Outline,
-    describe_matches,
-    outline_of,
-    query_nodes,
-    render_outline,
-    screen_frame,
-)
+from clawperator.ui.describe import describe_matches, query_nodes
+from clawperator.ui.node import Hierarchy
+from clawperator.ui.outline import Outline, outline_of, screen_frame
+from clawperator.ui.outline_text import render_outline
 
 
 def query(context: ActionContext, params: QueryParams) -> StepData:

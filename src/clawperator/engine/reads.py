@@ -12,7 +12,9 @@ from clawperator.engine.privacy import shown_label
 from clawperator.engine.retry import with_retry
 from clawperator.engine.targets import describe_matcher, optional_matcher, resolve
 from clawperator.errors import ClawError
-from clawperator.ui import Node, role_of, visible_nodes
+from clawperator.ui.node import Node
+from clawperator.ui.roles import role_of
+from clawperator.ui.visible import visible_nodes
 
 Check = Callable[[str], bool]
 

@@ -52,7 +52,7 @@ from clawperator.engine.context import (
 from clawperator.engine.driver import CaptureCost, Clock, Driver, UserControl
 from clawperator.engine.expectations import check_expectation
 from clawperator.errors import ClawError
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 
 # Type checkers know this name; importing it from typing would cost every command some milliseconds.
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from typing import Any
 
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Key, NodeAction, RecordingInfo, Windows
-from clawperator.ui import Bounds, Hierarchy, Node
+from clawperator.ui.node import Bounds, Hierarchy, Node
 
 FRAME = Bounds(0, 0, 1080, 2400)
 

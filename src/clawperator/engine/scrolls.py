@@ -13,7 +13,7 @@ from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, Settled, evidence, look
 from clawperator.engine.targets import describe, describe_matcher, describe_node, optional_matcher, resolve
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, Node
+from clawperator.ui.node import Hierarchy, Node
 
 Searching = ScrollUntilParams | ScrollAndClickParams
 

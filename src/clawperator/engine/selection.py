@@ -9,20 +9,13 @@ from clawperator._text import one_line, printable
 from clawperator.contract import NodeMatcher, NodeSelector
 from clawperator.engine.privacy import shown_label
 from clawperator.errors import ClawError
-from clawperator.ui import (
-    AmbiguousSelectorError,
-    Bounds,
-    ElementFingerprint,
-    Hierarchy,
-    Node,
-    Outline,
-    find_nodes,
-    locate,
-    nearest_matches,
-    select_nodes,
-    stale_reference,
-    suggest_selectors,
-)
+from clawperator.ui.find import find_nodes
+from clawperator.ui.nearest import nearest_matches
+from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui.outline import Outline
+from clawperator.ui.refs import ElementFingerprint, locate, stale_reference
+from clawperator.ui.select import AmbiguousSelectorError, select_nodes
+from clawperator.ui.suggest import suggest_selectors
 
 MAX_CANDIDATES = 10
 _MAX_LABEL = 120

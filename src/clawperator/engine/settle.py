@@ -18,7 +18,8 @@ from msgspec import Struct
 from clawperator._text import printable
 from clawperator.contract import Effect
 from clawperator.engine.context import ActionContext, StepData
-from clawperator.ui import Hierarchy, appeared_notices
+from clawperator.ui.node import Hierarchy
+from clawperator.ui.notices import appeared_notices
 
 BUDGET_MS = 1_000
 POLL_MS = 50

@@ -11,7 +11,8 @@ from clawperator.contract import NodeMatcher, NodeSelector
 from clawperator.engine.context import ActionContext
 from clawperator.engine.privacy import shown_label
 from clawperator.errors import ClawError
-from clawperator.ui import Bounds, Hierarchy, HitTest, Node, takes_touch
+from clawperator.ui.hit_test import HitTest, takes_touch
+from clawperator.ui.node import Bounds, Hierarchy, Node
 
 # How many levels above a node its clickable ancestor may be.
 LEVELS = 8

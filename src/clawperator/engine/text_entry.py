@@ -18,7 +18,8 @@ from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, Settled, evidence, look, settle
 from clawperator.engine.targets import FOCUSED_FIELD, describe_node, nearest_self_or_ancestor, resolve
 from clawperator.errors import ClawError
-from clawperator.ui import HIDDEN, Hierarchy, Node, has_password
+from clawperator.ui.node import HIDDEN, Hierarchy, Node
+from clawperator.ui.passwords import has_password
 
 _FIELDS = ("edittext", "autocompletetextview")
 _MAX_SHOWN = 120

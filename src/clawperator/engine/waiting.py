@@ -20,7 +20,7 @@ from clawperator.engine.retry import poll_delays, with_cause
 from clawperator.engine.settle import POLL_MS
 from clawperator.engine.targets import SNAPSHOT_HINT, describe_matcher, describe_node
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, Node
+from clawperator.ui.node import Hierarchy, Node
 
 T = TypeVar("T")
 

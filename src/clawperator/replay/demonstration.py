@@ -26,7 +26,7 @@ from clawperator.recording import (
 from clawperator.replay.planner import EventWithScreen, RecordedSteps, build_steps, steps_until
 from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport, plan_document, report_document
 from clawperator.replay.run import StepOutcome, run_steps
-from clawperator.ui import parse_hierarchy
+from clawperator.ui.parse import parse_hierarchy
 
 T = TypeVar("T")
 

@@ -4,7 +4,9 @@ from msgspec import Struct
 
 from clawperator.connection import Snapshot
 from clawperator.errors import ClawError
-from clawperator.ui import Node, role_of, visible_nodes
+from clawperator.ui.node import Node
+from clawperator.ui.roles import role_of
+from clawperator.ui.visible import visible_nodes
 
 # The part of the recorded marks that must be on the live screen.
 MIN_SIMILARITY = 0.5

@@ -13,7 +13,9 @@ from msgspec.structs import replace
 from clawperator.connection import Snapshot
 from clawperator.recording import ClickFacts, id_name
 from clawperator.replay.fingerprint import SHARED_IDS, is_text_field
-from clawperator.ui import NOWHERE, Bounds, Node, role_of, visible_nodes
+from clawperator.ui.node import NOWHERE, Bounds, Node
+from clawperator.ui.roles import role_of
+from clawperator.ui.visible import visible_nodes
 
 LocatorName = Literal["id_and_text", "text", "description", "id", "role_and_label"]
 # How far above a label the node that takes its click may be.

@@ -8,7 +8,7 @@ from clawperator._text import printable
 from clawperator.connection import Snapshot
 from clawperator.recording import is_launcher
 from clawperator.replay.fingerprint import ScreenMarks, is_text_field
-from clawperator.ui import visible_nodes
+from clawperator.ui.visible import visible_nodes
 
 Cause = Literal["other_app", "home_screen", "dialog", "other_page"]
 # What the dialogs of Android have, and pages do not.

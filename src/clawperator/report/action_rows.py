@@ -9,7 +9,7 @@ from msgspec import MsgspecError, Struct
 from clawperator.contract import ResultEnvelope, StepResult
 from clawperator.report.builder import PageBuilder, RowScreens, RowStatus
 from clawperator.report.page_data import NO_SCREEN, Mark, PageRow, Tone
-from clawperator.ui import read_bounds
+from clawperator.ui.node import read_bounds
 
 # Members of a step's data that have a place of their own in a row.
 _SHOWN_ELSEWHERE = frozenset(("matched_target", "effect", "error", "message", "hint"))

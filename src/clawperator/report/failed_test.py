@@ -17,7 +17,7 @@ from clawperator.report.action_rows import StepContext, action_row
 from clawperator.report.builder import PageBuilder, ReportParts, RowScreens, RowStatus
 from clawperator.report.page_data import PageList, PageRow, Verdict, seconds
 from clawperator.report.write import ReportResult, save_report
-from clawperator.ui import HIDDEN
+from clawperator.ui.node import HIDDEN
 
 # Calls of one test; earlier ones are left out, with a note.
 MAX_CALLS = 300

@@ -12,7 +12,11 @@ from clawperator.engine import mask_passwords
 from clawperator.errors import ClawError
 from clawperator.recording import id_name
 from clawperator.report.page_data import MAX_LABEL, NO_SCREEN, Mark, PageScreen, TextTable
-from clawperator.ui import Bounds, Hierarchy, Node, parse_hierarchy, role_of, screen_frame, visible_nodes
+from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui.outline import screen_frame
+from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.roles import role_of
+from clawperator.ui.visible import visible_nodes
 
 # How the page draws a node.
 KINDS = (

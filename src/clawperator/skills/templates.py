@@ -19,7 +19,8 @@ from clawperator.recording import (
     read_actions,
     read_export,
 )
-from clawperator.ui import find_nodes, parse_hierarchy
+from clawperator.ui.find import find_nodes
+from clawperator.ui.parse import parse_hierarchy
 
 _MAX_BYTES = 256 * 1024 * 1024
 _MAX_STEPS = 200

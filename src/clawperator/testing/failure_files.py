@@ -7,7 +7,8 @@ from clawperator._files import make_folder
 from clawperator.connection import AndroidPhone, ScreenSearch
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.phone import SimulatedPhone
-from clawperator.ui import outline_of, render_outline
+from clawperator.ui.outline import outline_of
+from clawperator.ui.outline_text import render_outline
 
 # A phone that does not answer must not hold up the other tests.
 _SECONDS = 10.0

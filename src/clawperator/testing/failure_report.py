@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from clawperator.connection import AndroidPhone, PhoneCalls, listening_to_calls
 from clawperator.testing.phone import SimulatedPhone
-from clawperator.ui import has_password, parse_hierarchy
+from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.passwords import has_password
 
 if TYPE_CHECKING:
     from clawperator.report import CallRecorder, LastScreen

@@ -2,7 +2,7 @@
 
 from clawperator.connection import ScreenSearch
 from clawperator.phone import Phone
-from clawperator.ui import Bounds, Hierarchy
+from clawperator.ui.node import Bounds, Hierarchy
 
 
 class LiveScreen(ScreenSearch):

@@ -7,7 +7,7 @@ from clawperator.errors import ClawError
 from clawperator.phone import DELETE_KEY, ENTER_KEY, SHIFT_KEY, SYMBOLS_KEY, Phone, Window, is_symbol
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.old_names import new_keywords
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 
 
 class Person:

@@ -58,7 +58,8 @@ from clawperator.errors import ClawError
 from clawperator.phone.toolkit.layout import PlacedView, field_text
 from clawperator.policy import Policy
 from clawperator.testing import SimulatedPhone, simulated_phone
-from clawperator.ui import Node, visible_nodes
+from clawperator.ui.node import Node
+from clawperator.ui.visible import visible_nodes
 from tests.support.paths import REPOSITORY
 
 FOLDER = REPOSITORY / "tests" / "fixtures" / "sentences"

@@ -7,7 +7,8 @@ import pytest
 from clawperator.device.adb.client import ShellAnswer
 from clawperator.device.backends.adb import AdbDriver
 from clawperator.errors import ClawError
-from clawperator.ui import Node, parse_hierarchy
+from clawperator.ui.node import Node
+from clawperator.ui.parse import parse_hierarchy
 from tests.device.backends.scripted_shell import ScriptedShell, SlowShell, StillClock, connect, reply, xml
 
 SIZE = reply("Physical size: 100x200\n")

@@ -22,7 +22,9 @@ from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import View, button, column, field, frame, item, listing, row, switch, text
 from clawperator.policy import Policy, PolicyGate, enforcing, read_rule
 from clawperator.testing import SimulatedPhone, simulated_phone
-from clawperator.ui import Hierarchy, outline_of, parse_hierarchy, screen_frame
+from clawperator.ui.node import Hierarchy
+from clawperator.ui.outline import outline_of, screen_frame
+from clawperator.ui.parse import parse_hierarchy
 from tests.support.fast_clock import SkippingClock
 
 # What is not on the screen in these tests does not appear later.

@@ -9,7 +9,9 @@ import pytest
 from clawperator.contract import Action, StepResult, new_execution, validate
 from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
 from clawperator.device.references import References
-from clawperator.ui import Hierarchy, outline_of, parse_hierarchy, screen_frame
+from clawperator.ui.node import Hierarchy
+from clawperator.ui.outline import outline_of, screen_frame
+from clawperator.ui.parse import parse_hierarchy
 
 NOT_FOUND = {"error": "NODE_NOT_FOUND", "message": "no visible node matches"}
 

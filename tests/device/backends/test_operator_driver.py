@@ -15,7 +15,7 @@ from clawperator.device.backends.operator_driver import OperatorDriver, host_eng
 from clawperator.engine import ChosenNode
 from clawperator.engine.targets import describe_node
 from clawperator.errors import ClawError
-from clawperator.ui import parse_hierarchy
+from clawperator.ui.parse import parse_hierarchy
 from tests.device.backends.scripted_shell import ScriptedShell, StillClock, reply
 
 SCREEN = """<hierarchy rotation="0"><node class="a" package="p" bounds="[0,0][100,200]">

@@ -15,7 +15,8 @@ from clawperator.device.backends.operator_targets import (
 )
 from clawperator.engine import ChosenNode, describe_node
 from clawperator.errors import ClawError
-from clawperator.ui import Bounds, Hierarchy, Node, parse_hierarchy
+from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui.parse import parse_hierarchy
 
 FRAME = Bounds(0, 0, 100, 400)
 

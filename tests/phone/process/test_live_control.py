@@ -9,7 +9,8 @@ import pytest
 
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import PhoneServer, PhoneServerConfig
-from clawperator.ui import Node, parse_hierarchy
+from clawperator.ui.node import Node
+from clawperator.ui.parse import parse_hierarchy
 
 
 @pytest.fixture

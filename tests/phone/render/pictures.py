@@ -10,7 +10,7 @@ from clawperator.phone.render.drawing import Drawing, Stamp
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column
-from clawperator.ui import Bounds
+from clawperator.ui.node import Bounds
 
 _phones: list[Phone] = []
 

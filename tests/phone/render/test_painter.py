@@ -36,7 +36,7 @@ from clawperator.phone.toolkit.views import (
     toolbar,
     web,
 )
-from clawperator.ui import Bounds
+from clawperator.ui.node import Bounds
 from tests.phone.render.pictures import (
     close_phones,
     crop,

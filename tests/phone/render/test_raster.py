@@ -8,7 +8,7 @@ from clawperator.phone.render import raster
 from clawperator.phone.render.drawing import Drawing, Fill, Stamp
 from clawperator.phone.render.icons import icon_shapes
 from clawperator.phone.render.png import rgba
-from clawperator.ui import Bounds
+from clawperator.ui.node import Bounds
 
 WIDTH, HEIGHT = 60, 90
 RED, BLUE = 0xFF0000, 0x0000FF

@@ -10,7 +10,7 @@ from clawperator._text import distance, is_blank, one_line
 from clawperator.agent.inventory.tokens import stem
 from clawperator.agent.offline.known_places import normalize_label
 from clawperator.engine import nearest_self_or_ancestor
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 
 # How a name matches a node, best first.
 EXACT, ANY_CASE, DESCRIPTION, RESOURCE_ID, PREFIX, PLURAL, PHRASE, ID_WORDS, ALL_WORDS = range(9)

@@ -12,7 +12,8 @@ from clawperator.contract import NodeMatcher
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.engine import touch_point
 from clawperator.errors import ClawError
-from clawperator.ui import Node, find_nodes
+from clawperator.ui.find import find_nodes
+from clawperator.ui.node import Node
 
 T = TypeVar("T")
 ToolSteps = Generator[ToolCall, ToolResult, T]

@@ -41,7 +41,9 @@ from clawperator.agent.offline.labels import (
 from clawperator.connection import Snapshot
 from clawperator.engine import nearest_self_or_ancestor
 from clawperator.errors import ClawError
-from clawperator.ui import HIDDEN, Node, role_of, visible_nodes
+from clawperator.ui.node import HIDDEN, Node
+from clawperator.ui.roles import role_of
+from clawperator.ui.visible import visible_nodes
 
 _MAX_LABEL_LENGTH = 200
 # Kinds of rows that only a list has.

@@ -10,7 +10,7 @@ import msgspec
 from clawperator._text import one_line, printable
 from clawperator.connection import read_count
 from clawperator.contract import ACTIONS, Action, NodeMatcher, NodeSelector, StepResult
-from clawperator.ui import HIDDEN
+from clawperator.ui.node import HIDDEN
 
 DOTS = "•••"
 _MOST_LISTED = 5

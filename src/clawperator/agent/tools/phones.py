@@ -71,7 +71,8 @@ def screen_lines(step: dict[str, Any]) -> list[str]:
     from clawperator._typed import convert
     from clawperator.connection import read_snapshot
     from clawperator.contract import StepResult
-    from clawperator.ui import outline_of, render_outline
+    from clawperator.ui.outline import outline_of
+    from clawperator.ui.outline_text import render_outline
 
     screen = read_snapshot(convert(step, StepResult))
     return render_outline(outline_of(screen.hierarchy, screen.frame, overlay=screen.overlay_package)).splitlines()

@@ -24,7 +24,7 @@ from clawperator.contract import (
     StepResult,
 )
 from clawperator.errors import ClawError
-from clawperator.ui import HIDDEN
+from clawperator.ui.node import HIDDEN
 
 # The only action that types, by name and aliases, and the parameters that hold the text.
 _TYPING = frozenset(name for row in ACTIONS.values() if row.typed_param for name in (row.name, *row.aliases))
@@ -79,7 +79,7 @@ def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
     """Whether an ``enter_text`` targets a password field, by a snapshot; None when the field is not visible."""
     from clawperator.connection import read_snapshot
     from clawperator.engine import nearest_self_or_ancestor
-    from clawperator.ui import find_nodes
+    from clawperator.ui.find import find_nodes
 
     step = next(iter(snapshot.envelope.stepResults), None)
     if step is None or not step.success:

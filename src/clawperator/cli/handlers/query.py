@@ -12,7 +12,7 @@ from clawperator.contract import NodeSelector, QueryParams, single_action, valid
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.ui import Hierarchy
+    from clawperator.ui.node import Hierarchy
 
 _MAX_BYTES = 64 * 1024 * 1024
 
@@ -51,7 +51,8 @@ def _query_file(call: Call, path: str) -> CommandResult:
     selector = params.matcher if isinstance(params.matcher, NodeSelector) else None
     if selector is not None and isinstance(selector.ref, str):
         raise invalid("--file cannot be queried for a reference", "Use --text or another selector flag.")
-    from clawperator.ui import describe_matches, query_nodes, screen_frame
+    from clawperator.ui.describe import describe_matches, query_nodes
+    from clawperator.ui.outline import screen_frame
 
     screen = _read_snapshot(path)
     frame = screen_frame(screen)
@@ -63,7 +64,7 @@ def _query_file(call: Call, path: str) -> CommandResult:
 def _read_snapshot(path: str) -> "Hierarchy":
     """The screen in a file: hierarchy XML, or the result of a command with a snapshot."""
     from clawperator._files import read_limited, why
-    from clawperator.ui import parse_hierarchy
+    from clawperator.ui.parse import parse_hierarchy
 
     try:
         data = read_limited(path, _MAX_BYTES)

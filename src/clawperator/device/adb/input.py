@@ -6,7 +6,7 @@ import re
 from clawperator._text import utf16_length
 from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 
 ENTER = "66"
 _DELETE, _DELETE_FORWARD, _TO_END, _PAGE_DOWN = "67", "112", "123", "93"

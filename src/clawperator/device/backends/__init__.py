@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clawperator.contract import Action
     from clawperator.device.adb.client import Device
     from clawperator.engine import ReferenceLookup, SecretSource
-    from clawperator.ui import Node
+    from clawperator.ui.node import Node
 
 
 class RunWatch(Struct, frozen=True):

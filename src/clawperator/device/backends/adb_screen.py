@@ -16,7 +16,8 @@ from clawperator.device.backends.adb_shell import AdbShell
 from clawperator.device.serials import device_flag
 from clawperator.engine import NOT_IDLE, Windows
 from clawperator.errors import ClawError
-from clawperator.ui import Bounds, Hierarchy, parse_hierarchy
+from clawperator.ui.node import Bounds, Hierarchy
+from clawperator.ui.parse import parse_hierarchy
 
 # No further attempt after a slow one: callers that only report on the screen would wait for several.
 _DUMPS = 3

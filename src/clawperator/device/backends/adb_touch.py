@@ -11,7 +11,7 @@ from clawperator.device.backends.adb_shell import whole_output
 from clawperator.device.vendors import vendor_hint
 from clawperator.engine import Key, touch_point
 from clawperator.errors import ClawError
-from clawperator.ui import Hierarchy, Node
+from clawperator.ui.node import Hierarchy, Node
 
 # A touch held no longer than this is a tap.
 _TAP_MS = 200

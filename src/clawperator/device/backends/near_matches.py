@@ -10,15 +10,11 @@ from msgspec.structs import replace
 from clawperator._text import one_line, printable
 from clawperator.commands import render_flags
 from clawperator.contract import Action, NodeMatcher, StepResult
-from clawperator.ui import (
-    Hierarchy,
-    NearMatch,
-    find_nodes,
-    nearest_matches,
-    outline_of,
-    reference_of,
-    screen_frame,
-)
+from clawperator.ui.describe import reference_of
+from clawperator.ui.find import find_nodes
+from clawperator.ui.nearest import NearMatch, nearest_matches
+from clawperator.ui.node import Hierarchy
+from clawperator.ui.outline import outline_of, screen_frame
 
 if TYPE_CHECKING:
     from clawperator.device.references import References

@@ -142,7 +142,7 @@ class OperatorRun:
         has_time = Deadline(None).within(_CAPTURE_SECONDS) == _CAPTURE_SECONDS
         if action is None or not is_failed_search(last) or not has_time:
             return
-        from clawperator.ui import parse_hierarchy
+        from clawperator.ui.parse import parse_hierarchy
 
         try:
             (snapshot,) = self._deliver_alone([{"id": "near", "type": "snapshot_ui", "params": {"retry": {}}}])

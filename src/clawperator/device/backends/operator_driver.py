@@ -24,7 +24,9 @@ from clawperator.device.backends.operator_targets import (
 )
 from clawperator.engine import ChosenNode, Engine, Key, Windows
 from clawperator.errors import ClawError
-from clawperator.ui import NOWHERE, Bounds, Hierarchy, parse_hierarchy, screen_frame
+from clawperator.ui.node import NOWHERE, Bounds, Hierarchy
+from clawperator.ui.outline import screen_frame
+from clawperator.ui.parse import parse_hierarchy
 
 Deliver = Callable[[list[dict[str, Any]]], list[StepResult]]
 

@@ -204,7 +204,7 @@ def _readings(lines: tuple[str, ...]) -> Iterator[str]:
 
 def _without_gaps(text: str) -> str | None:
     from clawperator.errors import ClawError
-    from clawperator.ui import parse_hierarchy
+    from clawperator.ui.parse import parse_hierarchy
 
     try:
         tree = parse_hierarchy(text)

@@ -22,7 +22,10 @@ from clawperator.engine import (
     touch_point,
 )
 from clawperator.errors import ClawError
-from clawperator.ui import Bounds, Hierarchy, HitTest, Node, contract_selector, visible_nodes
+from clawperator.ui.hit_test import HitTest
+from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui.suggest import contract_selector
+from clawperator.ui.visible import visible_nodes
 
 # The attribute of nodes that take each kind of click for what is inside them.
 _TAKES = {"click": "clickable", "long_click": "long-clickable"}

@@ -16,7 +16,8 @@ from clawperator.contract import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.window import Display
 from clawperator.recording import Event, EventFacts, ExportedEvent, Recording, has_snapshot, read_export
-from clawperator.ui import Bounds, Hierarchy, parse_hierarchy
+from clawperator.ui.node import Bounds, Hierarchy
+from clawperator.ui.parse import parse_hierarchy
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_EVENTS = 100_000

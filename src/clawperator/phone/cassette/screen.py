@@ -11,7 +11,7 @@ from clawperator.phone.toolkit.app import BackStackEntry
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
 from clawperator.recording import ClickFacts
-from clawperator.ui import Bounds, Hierarchy, Node
+from clawperator.ui.node import Bounds, Hierarchy, Node
 
 _FIELD_CLASSES = ("edittext", "autocompletetextview")
 _MAX_LEVELS_UP = 8

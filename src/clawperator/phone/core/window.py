@@ -7,7 +7,8 @@ from msgspec import Struct
 from clawperator.phone.toolkit.app import BackStackEntry
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.layout import LayoutPass, PlacedView
-from clawperator.ui import ATTRIBUTES, Bounds, Hierarchy, Node
+from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui.write import ATTRIBUTES
 
 _DIALOG_WIDTH = 0.86
 # The flags of a plain frame: enabled, and nothing else.

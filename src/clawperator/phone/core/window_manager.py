@@ -14,7 +14,8 @@ from clawperator.phone.toolkit.app import App, BackStackEntry
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.recording import SYSTEM_UI
-from clawperator.ui import Bounds, Hierarchy, write_hierarchy
+from clawperator.ui.node import Bounds, Hierarchy
+from clawperator.ui.write import write_hierarchy
 
 _TOAST_SECONDS = 2.0
 _RECENT_TREES = 4

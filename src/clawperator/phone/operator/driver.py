@@ -10,7 +10,7 @@ from clawperator.phone.apps.system import ANDROID
 from clawperator.phone.core.window_manager import WindowManager
 from clawperator.phone.operator.recorder import Recorder
 from clawperator.phone.toolkit.layout import PlacedView
-from clawperator.ui import Bounds, Hierarchy, Node
+from clawperator.ui.node import Bounds, Hierarchy, Node
 
 
 class OperatorAccess(Protocol):

@@ -26,7 +26,7 @@ from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.log.buffer import Priority
 from clawperator.phone.storage.filesystem import Storage
 from clawperator.recording import is_hint, mask_screen, mask_text
-from clawperator.ui import NOWHERE
+from clawperator.ui.node import NOWHERE
 
 _WITH_SNAPSHOT = ("window_state_changed", "view_clicked", "key_back")
 # A seeded phone generates the same names after each start; files of earlier sessions may use them.

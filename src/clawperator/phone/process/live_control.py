@@ -15,7 +15,7 @@ from clawperator.contract import KEY_CODES, KeyName
 from clawperator.engine import mask_passwords
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.operator.driver import PhoneDriver
-from clawperator.ui import write_hierarchy
+from clawperator.ui.write import write_hierarchy
 
 if TYPE_CHECKING:
     from clawperator.phone.core.window_manager import WindowManager

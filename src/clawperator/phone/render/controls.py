@@ -3,7 +3,7 @@
 from clawperator.phone.render.drawn_view import DrawnView, square_around, text_colour
 from clawperator.phone.render.fonts import capital_height, text_width
 from clawperator.phone.render.pen import Lettering, Pen
-from clawperator.ui import Bounds, Node
+from clawperator.ui.node import Bounds, Node
 
 _FIELD_TEXT_PADDING = 12
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from clawperator.phone.render.fonts import ascent, margin, mask_size
 from clawperator.phone.render.theme import mix
-from clawperator.ui import Bounds
+from clawperator.ui.node import Bounds
 
 _MAX_RADIUS = 1_024
 

@@ -6,7 +6,7 @@ from clawperator.phone.render.pen import Pen
 from clawperator.phone.render.theme import ON_VIDEO
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
-from clawperator.ui import Bounds, Node
+from clawperator.ui.node import Bounds, Node
 
 
 class DrawnView(Struct, frozen=True, eq=False):

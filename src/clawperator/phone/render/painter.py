@@ -18,7 +18,7 @@ from clawperator.phone.render.system_bars import (
 from clawperator.phone.render.theme import DARK, LIGHT, ON_VIDEO, VIDEO
 from clawperator.phone.render.widgets import draw_view, tone_colour
 from clawperator.phone.toolkit.layout import PlacedView
-from clawperator.ui import Bounds
+from clawperator.ui.node import Bounds
 
 _WEB = "android.webkit.WebView"
 _SCRIM = 0.4

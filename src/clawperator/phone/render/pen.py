@@ -6,7 +6,7 @@ from clawperator.phone.render.drawing import Drawing
 from clawperator.phone.render.fonts import capital_height, fit_lines, font_size, text_width
 from clawperator.phone.render.scene import Scene
 from clawperator.phone.render.theme import Theme
-from clawperator.ui import Bounds
+from clawperator.ui.node import Bounds
 
 # The layout expects characters of this part of the text size; at this size nearly every text fits.
 _FONT_PART = 0.94

@@ -5,7 +5,7 @@ from clawperator.phone.render.fonts import capital_height, font_size, text_width
 from clawperator.phone.render.pen import Lettering, Pen
 from clawperator.phone.render.scene import Scene
 from clawperator.phone.toolkit.layout import PlacedView
-from clawperator.ui import Bounds, Node
+from clawperator.ui.node import Bounds, Node
 
 _KEY_ICONS = {DELETE_KEY: "backspace", ENTER_KEY: "enter", SHIFT_KEY: "shift"}
 _NAVIGATION_ICONS = {"back": "nav_back", "home": "nav_home", "recent_apps": "nav_recents"}

@@ -8,7 +8,7 @@ from clawperator.phone.render.icons import UNNAMED
 from clawperator.phone.render.pen import Lettering, Pen
 from clawperator.phone.render.theme import VIDEO, colour_of, mix
 from clawperator.phone.toolkit.layout import PlacedView
-from clawperator.ui import Bounds, Node
+from clawperator.ui.node import Bounds, Node
 
 _ICON = 24
 _APP_ICON = 52

@@ -20,7 +20,7 @@ from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import View
 
 if TYPE_CHECKING:
-    from clawperator.ui import Hierarchy
+    from clawperator.ui.node import Hierarchy
 
 Build: TypeAlias = Callable[[AppContext], View]
 ScreenKind = Literal["activity", "dialog", "sheet"]

@@ -5,7 +5,7 @@ from math import ceil
 
 from clawperator.phone.toolkit.app import BackStackEntry
 from clawperator.phone.toolkit.views import Rows, View
-from clawperator.ui import Bounds, Node
+from clawperator.ui.node import Bounds, Node
 
 _LINE_HEIGHT = 1.35  # in multiples of the text size
 _CHARACTER_WIDTH = 0.52  # the mean, in multiples of the text size

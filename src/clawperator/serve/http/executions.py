@@ -31,7 +31,7 @@ from clawperator.serve.http.documents import (
 )
 from clawperator.serve.http.errors import DeviceFailure, error_document
 from clawperator.serve.http.sse import EXECUTION, RESULT
-from clawperator.ui import HIDDEN
+from clawperator.ui.node import HIDDEN
 
 # A request that acts does not wait for a device in use. This is only for readers that hold its lease for a moment.
 _LEASE_SECONDS = 0.05

@@ -47,7 +47,8 @@ from clawperator.serve.page.touches import (
     touched_node,
 )
 from clawperator.serve.page.watched_screens import WatchedScreen
-from clawperator.ui import Hierarchy, Node, parse_hierarchy
+from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui.parse import parse_hierarchy
 
 _TAP_MS, _LONG_PRESS_MS, _SWIPE_MS = 100, 800, 300
 

@@ -14,20 +14,14 @@ from clawperator.device import References, outline_with_references
 from clawperator.engine import touch_point
 from clawperator.errors import ClawError
 from clawperator.report import drawing_of
-from clawperator.ui import (
-    HIDDEN,
-    Bounds,
-    Hierarchy,
-    Node,
-    Outline,
-    describe_matches,
-    has_password,
-    parse_hierarchy,
-    render_element,
-    role_of,
-    screen_frame,
-    visible_nodes,
-)
+from clawperator.ui.describe import describe_matches
+from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
+from clawperator.ui.outline import Outline, screen_frame
+from clawperator.ui.outline_text import render_element
+from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.passwords import has_password
+from clawperator.ui.roles import role_of
+from clawperator.ui.visible import visible_nodes
 
 MAX_NODES = 3_000
 _MAX_TEXT = 300

@@ -13,16 +13,13 @@ from msgspec import Struct
 from clawperator.contract import NodeSelector
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.device import device_flag
-from clawperator.ui import (
-    Hierarchy,
-    HitTest,
-    Node,
-    has_password,
-    screen_frame,
-    selector_flags,
-    suggest_selectors,
-    visible_nodes,
-)
+from clawperator.ui.describe import selector_flags
+from clawperator.ui.hit_test import HitTest
+from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui.outline import screen_frame
+from clawperator.ui.passwords import has_password
+from clawperator.ui.suggest import suggest_selectors
+from clawperator.ui.visible import visible_nodes
 
 Point = tuple[int, int]
 # Fields of a selector that a reader of the command line understands at once.

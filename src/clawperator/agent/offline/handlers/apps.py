@@ -38,7 +38,7 @@ from clawperator.agent.tools.messages import effect
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.errors import ClawError
 from clawperator.recording import SYSTEM_UI, is_launcher
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 
 T = TypeVar("T")
 

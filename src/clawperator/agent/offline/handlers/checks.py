@@ -47,7 +47,7 @@ from clawperator.agent.offline.screens import (
     not_found_error,
 )
 from clawperator.errors import ClawError
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 
 # The calls of a turn are limited, so a long wait captures less often.
 _MAX_CAPTURES = 20

@@ -27,7 +27,7 @@ from clawperator.agent.offline.screens import (
 )
 from clawperator.agent.tools.messages import effect
 from clawperator.errors import ClawError
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 
 _MAX_LABELS = 40
 _MAX_VALUE_LENGTH = 400

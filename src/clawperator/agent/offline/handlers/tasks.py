@@ -47,7 +47,7 @@ from clawperator.agent.offline.screens import (
 from clawperator.agent.tools.messages import effect
 from clawperator.errors import ClawError
 from clawperator.recording import is_launcher
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 
 _MAX_OPTIONS = 12
 _MAX_CONFIRMATIONS = 2

@@ -43,7 +43,7 @@ from clawperator.agent.offline.screens import (
 from clawperator.agent.tools.messages import effect
 from clawperator.connection import read_count
 from clawperator.errors import ClawError
-from clawperator.ui import Node
+from clawperator.ui.node import Node
 
 _MAX_SCROLLS_TO_END = 3 * MAX_SCROLLS
 _SEARCH = TargetPhrase("search", "search")

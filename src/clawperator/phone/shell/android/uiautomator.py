@@ -7,7 +7,8 @@ from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.base import print_error
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 from clawperator.phone.storage.filesystem import resolve
-from clawperator.ui import Hierarchy, Node, write_hierarchy
+from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui.write import write_hierarchy
 
 DISPLAY_ID = "4619827259835644672"
 _DUMP_FILE = "/sdcard/window_dump.xml"

@@ -101,7 +101,7 @@ def _cycle(phone: SimulatedPhone, label: str) -> None:
 
 def measure_trip() -> float:
     """Seconds from a validated snapshot to its result, on the running simulated phone."""
-    from clawperator.contract import single_action, validate
+    from clawperator.contract.execution import single_action, validate
     from clawperator.contract.wire import OPERATOR_PACKAGE
     from clawperator.device import resolve_device, run_plan
 

@@ -9,7 +9,7 @@ from random import Random
 from time import perf_counter
 from typing import NamedTuple
 
-from clawperator.contract import NodeMatcher
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.ui.find import find_nodes
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.outline import outline_of

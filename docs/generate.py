@@ -21,16 +21,11 @@ from clawperator.agent import KINDS, builtin_tools, compact_tools
 from clawperator.cli.help import claw_help_text, help_text
 from clawperator.commands import CLAW_COMMANDS, COMMANDS, Command, leaves
 from clawperator.connection.phone import ConnectedPhone
-from clawperator.contract import (
-    ACTION_ALIASES,
-    ACTIONS,
-    MATCHER_ALIASES,
-    PARAM_ALIASES,
-    TOP_ALIASES,
-    ExecutionShape,
-    NodeMatcher,
-    Retry,
-)
+from clawperator.contract.action_types import Retry
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
+from clawperator.contract.execution import ExecutionShape
+from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES
+from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
 from clawperator.phone import FAULTS
 from clawperator.recording import FACTS, MATCHES, REQUIRED, SUMMARIES, own_fields

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from clawperator.contract import new_execution, validate
+from clawperator.contract.execution import new_execution, validate
 from clawperator.device import run_plan
 from clawperator.device.adb import client
 from clawperator.device.adb.client import Device, Endpoint

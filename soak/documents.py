@@ -11,7 +11,8 @@ import msgspec
 
 from clawperator._home import PhoneFolder, PhoneRecord
 from clawperator._typed import decode
-from clawperator.contract import SkillResult, new_execution, validate
+from clawperator.contract.execution import new_execution, validate
+from clawperator.contract.skill_result import SkillResult
 from clawperator.device.backends.operator_log import LogLines, OperatorLogReader, plausible_text, read_record
 from clawperator.device.lease import Holder, lease
 from clawperator.errors import ClawError

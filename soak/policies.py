@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import patch
 
 from clawperator.commands import LEVELS, Level
-from clawperator.contract import ACTIONS
+from clawperator.contract.actions import ACTIONS
 from clawperator.device import run as device_run
 from clawperator.policy import Policy, action_entry, read_rule
 from clawperator.policy.inheritance import decode_policy, encode_policy

@@ -14,7 +14,8 @@ import clawperator
 from clawperator._hints import HINTS
 from clawperator.commands import COMMANDS, find_command
 from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.contract import ACTIONS, validate
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import validate
 from clawperator.errors import CODES, ClawError
 from tests.support.running import clawperator as run
 

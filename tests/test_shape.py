@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract import ACTIONS
+from clawperator.contract.actions import ACTIONS
 from tests.support.paths import REPOSITORY
 
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         connect,
         connect_async,
     )
-    from clawperator.contract import ResultEnvelope, StepResult
+    from clawperator.contract.results import ResultEnvelope, StepResult
     from clawperator.device import ShellAnswer
     from clawperator.errors import (
         ActionError,

@@ -8,15 +8,11 @@ from msgspec import Struct
 
 from clawperator._text import nearest
 from clawperator.agent import CLASSES, COMMON, KINDS, SCHEMA_VERSION, SessionMeta, TurnRecord
-from clawperator.contract import (
-    ACTIONS,
-    ExecutionResult,
-    ExecutionShape,
-    NodeMatcher,
-    ResultEnvelope,
-    SkillResult,
-    SkillsRun,
-)
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import ExecutionShape
+from clawperator.contract.results import ExecutionResult, ResultEnvelope
+from clawperator.contract.selectors import NodeMatcher
+from clawperator.contract.skill_result import SkillResult, SkillsRun
 from clawperator.device import (
     Avd,
     Compatibility,

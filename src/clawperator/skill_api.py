@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import msgspec
 
 from clawperator._typed import decode
-from clawperator.contract import CONTRACT_VERSION, FRAME_MARKER
+from clawperator.contract.skill_result import CONTRACT_VERSION, FRAME_MARKER
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:

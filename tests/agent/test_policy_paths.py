@@ -11,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import clawperator
-from clawperator.contract import ACTIONS, Plan, ResultEnvelope
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Plan
+from clawperator.contract.results import ResultEnvelope
 from clawperator.device import run as device_run
 from clawperator.errors import ClawError
 from clawperator.policy import Policy, read_rule

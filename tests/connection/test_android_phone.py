@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from clawperator.connection import AndroidPhone, ConnectedPhone, Selector, SelectorKwargs, Snapshot
 from clawperator.connection.selectors import FIELDS
-from clawperator.contract import ACTIONS, LONGEST_WAIT_MS, NodeSelector, Retry, look_retry
-from clawperator.contract.execution import validate
+from clawperator.contract.action_types import Retry
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import LONGEST_WAIT_MS, validate
+from clawperator.contract.looking import look_retry
+from clawperator.contract.selectors import NodeSelector
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.engine.retry import retry_delays
 from clawperator.errors import ClawError

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.connection import ActionResult, Scrolled, Snapshot
-from clawperator.contract import ResultEnvelope, StepResult
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device import ShellAnswer
 from clawperator.testing import SimulatedPhone
 from clawperator.ui.node import Node

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract import ACTIONS, HOST_FIELDS, needs_host, operator_action, validate
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import validate
+from clawperator.contract.operator_plan import needs_host, operator_action
+from clawperator.contract.selectors import HOST_FIELDS
 from tests.contract.test_execution import GOOD, action, document
 
 _SWIPE = ("container", "direction", "distanceRatio", "settleDelayMs", "findFirstScrollableChild")

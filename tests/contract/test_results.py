@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from clawperator.contract import (
-    ACTIONS,
+from clawperator.contract.action_types import changes_device
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.results import (
     ExecutionResult,
     ResultEnvelope,
     StepResult,
-    changes_device,
     may_have_changed,
     step_mismatch,
 )

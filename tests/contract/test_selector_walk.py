@@ -6,7 +6,8 @@ import re
 from clawperator.agent.tools import builtin_tools
 from clawperator.commands import RELATION_FLAGS, STATES, TEXT_FLAGS, find_command
 from clawperator.connection.selectors import FIELDS
-from clawperator.contract import ACTIONS, HOST_FIELDS, NodeMatcher, NodeSelector
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.selectors import HOST_FIELDS, NodeMatcher, NodeSelector
 from clawperator.schemas import SCHEMAS, schema
 from tests.support.paths import REPOSITORY
 

@@ -14,7 +14,8 @@ import pytest
 
 from clawperator._deadline import Deadline
 from clawperator._notes import listening, note
-from clawperator.contract import Plan, ResultEnvelope, StepResult
+from clawperator.contract.execution import Plan
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device import EvidenceBundle, FinishedRun
 from clawperator.device import evidence as module
 from clawperator.device.adb.client import Device, Endpoint

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract import KEY_CODES, Plan, ResultEnvelope, StepResult
+from clawperator.contract.execution import Plan
+from clawperator.contract.keys import KEY_CODES
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import snapshot_id
 from clawperator.device import live_view
 from clawperator.device.adb.client import Device, Endpoint

@@ -13,15 +13,9 @@ from msgspec.structs import replace
 
 from clawperator._deadline import Deadline, limited
 from clawperator._notes import listening
-from clawperator.contract import (
-    ExecutionResult,
-    Plan,
-    ResultEnvelope,
-    StepResult,
-    TextSource,
-    new_execution,
-    validate,
-)
+from clawperator.contract.action_params import TextSource
+from clawperator.contract.execution import Plan, new_execution, validate
+from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.device import run as run_module
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import RunWatch

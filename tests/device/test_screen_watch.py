@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract import Plan, ResultEnvelope, StepResult
+from clawperator.contract.execution import Plan
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import snapshot_id
 from clawperator.device import screen_watch
 from clawperator.device.adb.client import Device, Endpoint

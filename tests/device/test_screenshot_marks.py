@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
-from clawperator.contract import Plan, ResultEnvelope, StepResult, new_execution, validate
+from clawperator.contract.execution import Plan, new_execution, validate
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.references import References
 from clawperator.device.run import run_plan

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.contract import StepResult, TextSource
+from clawperator.contract.action_params import TextSource
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.contract.results import StepResult
 from clawperator.device.secrets import (
     SecretReader,
     active_recording,

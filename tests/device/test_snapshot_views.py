@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract import Plan, ResultEnvelope, StepResult, new_execution, validate
+from clawperator.contract.execution import Plan, new_execution, validate
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device import snapshot_views
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.references import References, references_folder

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract import Action, new_execution, validate
+from clawperator.contract.execution import Action, new_execution, validate
 from clawperator.device.target_policy import check_target
 from clawperator.errors import ClawError
 from clawperator.policy import Policy, PolicyGate, enforcing, read_rule

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import clawperator
 from clawperator.commands import BackendName
 from clawperator.connection import ConnectedPhone
-from clawperator.contract import validate
+from clawperator.contract.execution import validate
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.run import run_plan
 from clawperator.device.uri_schemes import NAMED_ONLY, read_schemes

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from clawperator.contract import ResultEnvelope, needs_host, new_execution, validate
-from clawperator.contract.operator_plan import operator_action
+from clawperator.contract.execution import new_execution, validate
+from clawperator.contract.operator_plan import needs_host, operator_action
+from clawperator.contract.results import ResultEnvelope
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device import users
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, run_shell

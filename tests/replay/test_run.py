@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from clawperator.commands.model import BackendName
 from clawperator.connection import ConnectedPhone
-from clawperator.contract import ResultEnvelope, StepResult
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 from clawperator.phone.apps import stress
 from clawperator.phone.toolkit.app import App, back, go, put

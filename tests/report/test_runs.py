@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from clawperator.contract import single_action
+from clawperator.contract.execution import single_action
 from tests.report.samples import ReportedFile, node, password, screen, written
 from tests.support.routes import Route
 from tests.support.running import clawperator

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from clawperator.contract import HOST_FIELDS, NodeSelector
+from clawperator.contract.selectors import HOST_FIELDS, NodeSelector
 from clawperator.ui.find import find_nodes
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.roles import role_of

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.contract import NodeMatcher, NodeSelector
+from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.ui.find import find_nodes
 from clawperator.ui.nearest import nearest_matches
 from clawperator.ui.node import Bounds, Hierarchy

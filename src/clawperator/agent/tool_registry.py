@@ -9,7 +9,7 @@ from clawperator._text import nearest
 from clawperator.agent.cancellation import CallNotBegunError, TurnCancelledError
 from clawperator.agent.confinement import confining
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
-from clawperator.contract import ACTIONS
+from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 from clawperator.policy import Asker, Policy, PolicyDecision, PolicyGate, denial, enforcing, strictest
 

@@ -15,7 +15,7 @@ from clawperator.commands import COMMANDS, GLOBALS, Command, find_command, repla
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.contract import Plan
+    from clawperator.contract.execution import Plan
 
 
 class GlobalOptions(Struct, frozen=True):
@@ -186,7 +186,7 @@ def read_arguments(command: Command, tokens: list[str], title: str) -> ParsedArg
 
 
 def _is_reference(word: str) -> bool:
-    from clawperator.contract import REFERENCE
+    from clawperator.contract.selectors import REFERENCE
 
     return REFERENCE.fullmatch(word) is not None
 

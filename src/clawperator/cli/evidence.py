@@ -16,11 +16,12 @@ from clawperator.cli.outcome import run_to_end
 from clawperator.cli.parsing import ParsedArguments, usage
 from clawperator.cli.time_limit import paused_limit
 from clawperator.commands import BackendName
-from clawperator.contract import ACTIONS
+from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.contract import Plan, TextSource
+    from clawperator.contract.action_params import TextSource
+    from clawperator.contract.execution import Plan
     from clawperator.device import CaptureSource, Device
 
 FLAG = "--evidence"

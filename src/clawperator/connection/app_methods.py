@@ -3,7 +3,7 @@
 from clawperator.connection.calls import PhoneCalls, given
 from clawperator.connection.expectations import Expected, expectation
 from clawperator.connection.results import ActionResult, action_result
-from clawperator.contract import KeyName
+from clawperator.contract.keys import KeyName
 
 
 class AppMethods(PhoneCalls):

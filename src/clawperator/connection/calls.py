@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from clawperator.connection.results import only_step
 from clawperator.connection.selectors import Selector, require_matcher
-from clawperator.contract import (
+from clawperator.contract.execution import (
     LONGEST_WAIT_MS,
-    ResultEnvelope,
-    StepResult,
-    look_retry,
     new_command_id,
     new_execution,
     single_action,
@@ -20,6 +17,8 @@ from clawperator.contract import (
     with_timeout,
 )
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
+from clawperator.contract.looking import look_retry
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:

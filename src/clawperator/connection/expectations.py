@@ -3,7 +3,7 @@
 from typing import Any, TypedDict
 
 from clawperator.connection.calls import milliseconds
-from clawperator.contract import LONGEST_WAIT_MS
+from clawperator.contract.execution import LONGEST_WAIT_MS
 
 
 class Expect(TypedDict, total=False):

@@ -6,7 +6,7 @@ from clawperator.connection.calls import PhoneCalls, given, milliseconds
 from clawperator.connection.expectations import Expected, expectation
 from clawperator.connection.results import ActionResult, action_result
 from clawperator.connection.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
-from clawperator.contract import MAX_GESTURE_MS
+from clawperator.contract.action_params import MAX_GESTURE_MS
 
 Point = tuple[int, int]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from clawperator.commands import BackendName
 from clawperator.connection.android_phone import AndroidPhone
 from clawperator.connection.calls import milliseconds
-from clawperator.contract import ResultEnvelope, validate
+from clawperator.contract.execution import validate
+from clawperator.contract.results import ResultEnvelope
 from clawperator.device import Backend, Device, ShellAnswer, named_operator, run_plan
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._text import one_line
-from clawperator.contract import Effect, ResultEnvelope, StepResult, may_have_changed
+from clawperator.contract.results import Effect, ResultEnvelope, StepResult, may_have_changed
 from clawperator.errors import CODES, ClawError
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from clawperator.connection.snapshot import (
     read_snapshot,
     search,
 )
-from clawperator.contract import LONGEST_WAIT_MS
+from clawperator.contract.execution import LONGEST_WAIT_MS
 from clawperator.contract.limits import MAX_NAVIGATION_TIMEOUT_MS
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from clawperator._text import one_line
 from clawperator._typed import convert
 from clawperator.connection.results import json_value, read_count, required_value
 from clawperator.connection.selectors import SelectorKwargs, find_matcher, require_matcher
-from clawperator.contract import NodeSelector, StepResult
+from clawperator.contract.results import StepResult
+from clawperator.contract.selectors import NodeSelector
 from clawperator.contract.wire import snapshot_id
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds

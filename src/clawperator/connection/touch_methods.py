@@ -8,7 +8,8 @@ from clawperator.connection.expectations import Expected, expectation
 from clawperator.connection.gesture_methods import GestureMethods, gesture_ms
 from clawperator.connection.results import ActionResult, Scrolled, action_result, read_scrolled
 from clawperator.connection.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
-from clawperator.contract import LONGEST_WAIT_MS, click_type
+from clawperator.contract.actions import click_type
+from clawperator.contract.execution import LONGEST_WAIT_MS
 
 Direction = Literal["down", "up", "left", "right"]
 

@@ -5,7 +5,7 @@ from typing import Unpack
 from clawperator.connection.calls import PhoneCalls, given, milliseconds
 from clawperator.connection.results import FoundNode, read_count, required_value
 from clawperator.connection.selectors import Selector, SelectorKwargs, require_matcher
-from clawperator.contract import LONGEST_WAIT_MS
+from clawperator.contract.execution import LONGEST_WAIT_MS
 
 
 class WaitMethods(PhoneCalls):

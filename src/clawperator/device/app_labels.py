@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from clawperator._text import distance, printable
-from clawperator.contract import UserChoice
+from clawperator.contract.action_params import UserChoice
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.users import user_words

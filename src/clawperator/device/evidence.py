@@ -20,7 +20,7 @@ from clawperator._deadline import limited
 from clawperator._files import AtomicFile, make_private_folder, why
 from clawperator._notes import listening
 from clawperator.commands import BackendName
-from clawperator.contract import single_action, validate
+from clawperator.contract.execution import single_action, validate
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.screencap import capture_png
 from clawperator.device.run import run_plan

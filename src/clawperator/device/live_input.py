@@ -10,7 +10,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 from clawperator._deadline import Deadline
-from clawperator.contract import KeyName, new_command_id
+from clawperator.contract.execution import new_command_id
+from clawperator.contract.keys import KeyName
 from clawperator.device.adb.client import Device
 from clawperator.device.lease import lease
 from clawperator.errors import ClawError

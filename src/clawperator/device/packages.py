@@ -2,7 +2,7 @@
 
 import re
 
-from clawperator.contract import UserChoice
+from clawperator.contract.action_params import UserChoice
 from clawperator.contract.wire import OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.users import user_line, user_refusal

@@ -6,7 +6,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._deadline import Deadline
 from clawperator._files import make_folder, why
-from clawperator.contract import PACKAGE_NAME, SESSION_ID
+from clawperator.contract.action_params import PACKAGE_NAME, SESSION_ID
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.sync import NoSuchFileError, TransferError, pull_file, read_file

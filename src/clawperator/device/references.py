@@ -20,7 +20,7 @@ from clawperator._deadline import Deadline
 from clawperator._files import AtomicFile, make_private_folder, read_limited, why
 from clawperator._home import product_home
 from clawperator._typed import decode
-from clawperator.contract import REFERENCE
+from clawperator.contract.selectors import REFERENCE
 from clawperator.device.serials import file_name
 from clawperator.errors import ClawError
 from clawperator.ui.changes import EarlierLine, earlier_lines

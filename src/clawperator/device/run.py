@@ -13,21 +13,14 @@ from msgspec.structs import replace
 from clawperator._deadline import Deadline, limited
 from clawperator._notes import trace
 from clawperator.commands import POLICY_VARIABLE, BackendName
-from clawperator.contract import (
-    ACTIONS,
-    SESSION_ID,
-    Action,
-    ExecutionResult,
-    NodeSelector,
-    Plan,
-    ResultEnvelope,
-    StepResult,
-    is_snapshot,
-    needs_host,
-    outcome_of,
-    step_mismatch,
-)
+from clawperator.contract.action_params import SESSION_ID
+from clawperator.contract.action_types import is_snapshot
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Action, Plan
 from clawperator.contract.limits import HOST_GRACE_MS, MIN_EXECUTION_TIMEOUT_MS
+from clawperator.contract.operator_plan import needs_host
+from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult, outcome_of, step_mismatch
+from clawperator.contract.selectors import NodeSelector
 from clawperator.contract.wire import OPERATOR_PACKAGE, snapshot_id
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.quoting import command_line

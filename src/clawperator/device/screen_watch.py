@@ -6,7 +6,8 @@ from typing import Literal
 from msgspec import Struct
 
 from clawperator.commands import BackendName
-from clawperator.contract import ResultEnvelope, single_action, validate
+from clawperator.contract.execution import single_action, validate
+from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb.client import Device
 from clawperator.device.references import References
 from clawperator.device.run import run_plan

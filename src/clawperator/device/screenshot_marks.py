@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from clawperator.contract import Action, Plan, StepResult, validate
+from clawperator.contract.execution import Action, Plan, validate
 from clawperator.contract.limits import MAX_EXECUTION_ACTIONS
+from clawperator.contract.results import StepResult
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.device.references import References
 from clawperator.device.snapshot_views import outline_with_references

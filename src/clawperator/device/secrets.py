@@ -12,8 +12,10 @@ from msgspec.structs import replace
 
 from clawperator._home import product_home
 from clawperator.commands import POLICY_VARIABLE
-from clawperator.contract import ACTIONS, SESSION_ID, StepResult, TextSource
+from clawperator.contract.action_params import SESSION_ID, TextSource
+from clawperator.contract.actions import ACTIONS
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.contract.results import StepResult
 from clawperator.errors import ClawError
 
 # Four bytes per character, and the end of the line.

@@ -9,7 +9,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.contract import Plan, StepResult, ViewParams
+from clawperator.contract.action_params import ViewParams
+from clawperator.contract.execution import Plan
+from clawperator.contract.results import StepResult
 from clawperator.device.references import FRESH_SECONDS, References
 from clawperator.errors import ClawError
 from clawperator.ui.changes import EarlierLine, changed_lines, has_other_order

@@ -6,7 +6,8 @@ rules are asked again about the labels of the node that was found, before it is 
 
 import msgspec
 
-from clawperator.contract import ACTIONS, Action
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Action
 from clawperator.engine import nearest_self_or_ancestor
 from clawperator.policy import check_labelled_action
 from clawperator.ui.node import Node

@@ -9,7 +9,8 @@ import os
 import re
 from collections.abc import Iterable
 
-from clawperator.contract import ACTIONS, Action, Plan
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Action, Plan
 from clawperator.errors import ClawError
 
 SCHEMES_VARIABLE = "CLAWPERATOR_ALLOW_SCHEMES"

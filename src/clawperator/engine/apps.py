@@ -1,13 +1,8 @@
 """Actions on the device as a whole: apps, URIs and keys."""
 
-from clawperator.contract import (
-    CloseAppParams,
-    OpenAppParams,
-    OpenUriParams,
-    PressKeyParams,
-    RotateParams,
-    StartActivityParams,
-)
+from clawperator.contract.actions import PressKeyParams
+from clawperator.contract.app_actions import CloseAppParams, OpenAppParams, OpenUriParams
+from clawperator.contract.device_actions import RotateParams, StartActivityParams
 from clawperator.engine.context import ActionContext, StepData, failure, unsupported
 from clawperator.engine.driver import ActivityControl, AppControl, Driver, RotationControl
 from clawperator.engine.retry import with_retry

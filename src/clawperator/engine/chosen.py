@@ -1,6 +1,6 @@
 """Actions on a node that only the host could choose, performed as a whole by a driver that can."""
 
-from clawperator.contract import NodeMatcher, NodeSelector
+from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.driver import ChosenNode
 from clawperator.engine.retry import RETRYABLE_CODES

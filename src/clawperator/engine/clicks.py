@@ -4,7 +4,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator.contract import ClickParams, Coordinate, NodeMatcher, Retry
+from clawperator.contract.action_params import Coordinate
+from clawperator.contract.action_types import Retry
+from clawperator.contract.actions import ClickParams
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.chosen import Choice
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.driver import NodeAction, NodeActions, TargetActions

@@ -4,7 +4,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from clawperator.contract import ScrollGestureParams
+from clawperator.contract.actions import ScrollGestureParams
 from clawperator.engine.context import ActionContext
 from clawperator.engine.settle import ScreenBefore, Settled, settle
 from clawperator.engine.targets import (

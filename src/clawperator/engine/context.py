@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from clawperator._deadline import Deadline, command_timeout
 from clawperator._text import printable
-from clawperator.contract import NodeMatcher, NodeSelector, TextSource
+from clawperator.contract.action_params import TextSource
+from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.driver import CaptureCost, Clock, Driver
 from clawperator.errors import ClawError
 from clawperator.ui.find import find_nodes

@@ -1,7 +1,8 @@
 """Expectations: what the screen must show after an action that succeeded."""
 
 from clawperator._text import distance, printable, whole
-from clawperator.contract import Expectation, NodeMatcher
+from clawperator.contract.action_params import Expectation
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.privacy import shown_label
 from clawperator.engine.retry import poll_delays

@@ -1,6 +1,8 @@
 """Observation: snapshots, screenshots and recordings."""
 
-from clawperator.contract import RecordingParams, SnapshotUiParams, TakeScreenshotParams, unsettles
+from clawperator.contract.action_types import unsettles
+from clawperator.contract.actions import SnapshotUiParams, TakeScreenshotParams
+from clawperator.contract.app_actions import RecordingParams
 from clawperator.engine.context import ActionContext, StepData, failure, string_details
 from clawperator.engine.driver import RecordingControl, ScreenshotSource
 from clawperator.engine.privacy import mask_passwords

@@ -2,7 +2,7 @@
 
 import os
 
-from clawperator.contract import (
+from clawperator.contract.device_actions import (
     ClearAppDataParams,
     GrantPermissionParams,
     InstallAppParams,

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from clawperator.contract import NodeSelector, QueryParams
+from clawperator.contract.query_actions import QueryParams
+from clawperator.contract.selectors import NodeSelector
 from clawperator.contract.wire import snapshot_id
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.retry import with_retry

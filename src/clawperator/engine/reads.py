@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from clawperator._text import compile_pattern, trim
-from clawperator.contract import ReadKeyValuePairParams, ReadTextParams
+from clawperator.contract.actions import ReadKeyValuePairParams, ReadTextParams
 from clawperator.engine.context import ActionContext, StepData, failure, string_details, valid_text
 from clawperator.engine.privacy import shown_label
 from clawperator.engine.retry import with_retry

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from clawperator._deadline import command_timeout
 from clawperator._notes import trace
-from clawperator.contract import Retry
+from clawperator.contract.action_types import Retry
 from clawperator.engine.context import ActionContext
 from clawperator.errors import ClawError
 

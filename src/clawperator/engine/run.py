@@ -13,17 +13,11 @@ from msgspec import UNSET
 
 from clawperator._deadline import Deadline
 from clawperator._notes import trace
-from clawperator.contract import (
-    ACTIONS,
-    DISPATCHED,
-    Action,
-    Execution,
-    Expectation,
-    NodeSelector,
-    ResultEnvelope,
-    StepResult,
-    outcome_of,
-)
+from clawperator.contract.action_params import Expectation
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Action, Execution
+from clawperator.contract.results import DISPATCHED, ResultEnvelope, StepResult, outcome_of
+from clawperator.contract.selectors import NodeSelector
 from clawperator.engine import (
     apps,
     clicks,

@@ -1,11 +1,12 @@
 """Scrolling: once, until a node appears, or until it appears and is clicked."""
 
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from msgspec import Struct
 
 from clawperator._text import whole
-from clawperator.contract import UI_READINESS, Effect, ScrollAndClickParams, ScrollParams, ScrollUntilParams
+from clawperator.contract.action_params import UI_READINESS
+from clawperator.contract.actions import ScrollAndClickParams, ScrollParams, ScrollUntilParams
 from clawperator.engine.clicks import click_kind, click_node
 from clawperator.engine.containers import METHOD, Container, Swipe, name_of_container, swipe_once
 from clawperator.engine.context import ActionContext, StepData, failure, string_details
@@ -14,6 +15,9 @@ from clawperator.engine.settle import ScreenBefore, Settled, evidence, look
 from clawperator.engine.targets import describe, describe_matcher, describe_node, optional_matcher, resolve
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
+
+if TYPE_CHECKING:
+    from clawperator.contract.results import Effect
 
 Searching = ScrollUntilParams | ScrollAndClickParams
 

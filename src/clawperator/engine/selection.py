@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import msgspec
 
 from clawperator._text import one_line, printable
-from clawperator.contract import NodeMatcher, NodeSelector
+from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.privacy import shown_label
 from clawperator.errors import ClawError
 from clawperator.ui.find import find_nodes

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UnsetType
 
 from clawperator._text import printable
-from clawperator.contract import NodeMatcher, NodeSelector
+from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.context import ActionContext
 from clawperator.engine.privacy import shown_label
 from clawperator.errors import ClawError

@@ -8,7 +8,10 @@ from msgspec.structs import replace
 from clawperator._deadline import command_timeout
 from clawperator._secret_text import SHORTEST
 from clawperator._text import one_line
-from clawperator.contract import EnterTextParams, NodeMatcher, SubmitTextParams, TextSource
+from clawperator.contract.action_params import TextSource
+from clawperator.contract.actions import EnterTextParams
+from clawperator.contract.input_actions import SubmitTextParams
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.chosen import Choice
 from clawperator.engine.clicks import press
 from clawperator.engine.context import ActionContext, StepData, string_details

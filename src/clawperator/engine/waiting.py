@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from clawperator._text import whole
-from clawperator.contract import (
-    NodeMatcher,
+from clawperator.contract.selectors import NodeMatcher
+from clawperator.contract.wait_actions import (
     WaitForAnyParams,
     WaitForTextChangeParams,
     WaitUntilGoneParams,

@@ -1,7 +1,8 @@
 """Waits for a node, for an app to come to the front, or for a time."""
 
 from clawperator._text import whole
-from clawperator.contract import NodeMatcher, SleepParams, WaitForNavigationParams, WaitForNodeParams
+from clawperator.contract.actions import SleepParams, WaitForNavigationParams, WaitForNodeParams
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.context import ActionContext, StepData, failure
 from clawperator.engine.privacy import shown_label
 from clawperator.engine.retry import attempt_with_delays, poll_delays, retry_delays

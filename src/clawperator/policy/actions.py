@@ -6,7 +6,9 @@ from functools import lru_cache
 from typing import Any
 
 from clawperator._text import trim
-from clawperator.contract import ACTION_ALIASES, ACTIONS, ActionType, normalise_execution
+from clawperator.contract.action_types import ActionType
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
+from clawperator.contract.normalise import normalise_execution
 from clawperator.policy.rules import PolicyEntry
 
 _WEB = re.compile(r"(https?):[/\\]*(?:[^/\\?#]*@)?([^/\\?#:]*)(?::\d*)?(.*)", re.IGNORECASE | re.DOTALL)

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 
 from clawperator.commands import Command, command_names
-from clawperator.contract import ACTIONS
+from clawperator.contract.actions import ACTIONS
 from clawperator.policy.rules import PolicyEntry
 
 Values = Mapping[str, tuple[str, ...]]

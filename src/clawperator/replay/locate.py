@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from clawperator._text import printable
 from clawperator.connection import Snapshot
-from clawperator.contract import NodeMatcher
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine import touch_point
 from clawperator.errors import ClawError
 from clawperator.replay.planner import ReplayStep

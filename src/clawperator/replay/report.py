@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.contract import (
+from clawperator.contract.skill_result import (
     Checkpoint,
     Diagnostics,
     EnvelopeEvidence,

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._deadline import Deadline
 from clawperator.connection import ConnectedPhone, Snapshot, only_step, read_scrolled, read_snapshot
-from clawperator.contract import ResultEnvelope, StepResult
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 from clawperator.recording import Direction, is_keyboard
 from clawperator.replay.fingerprint import MIN_SIMILARITY, ScreenMarks, screen_marks

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import MsgspecError, Struct
 
-from clawperator.contract import ResultEnvelope, StepResult
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.report.builder import PageBuilder, RowScreens, RowStatus
 from clawperator.report.page_data import NO_SCREEN, Mark, PageRow, Tone
 from clawperator.ui.node import read_bounds

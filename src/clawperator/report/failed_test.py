@@ -10,7 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from clawperator.connection import PhoneCalls
-from clawperator.contract import ACTIONS, Plan, ResultEnvelope, TextSource, validate
+from clawperator.contract.action_params import TextSource
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Plan, validate
+from clawperator.contract.results import ResultEnvelope
 from clawperator.device import SecretReader, known_secrets
 from clawperator.errors import ClawError
 from clawperator.report.action_rows import StepContext, action_row

@@ -7,13 +7,12 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, MsgspecError, Struct, UnsetType
 
-from clawperator.contract import (
+from clawperator.contract.results import ExecutionResult, ResultEnvelope
+from clawperator.contract.skill_result import (
     FRAME_MARKER,
     Checkpoint,
     EnvelopeEvidence,
-    ExecutionResult,
     JsonEvidence,
-    ResultEnvelope,
     SkillResult,
     TextEvidence,
 )

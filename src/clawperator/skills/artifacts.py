@@ -9,7 +9,7 @@ import msgspec
 from clawperator._files import open_regular, why
 from clawperator._text import whole
 from clawperator._typed import decode
-from clawperator.contract import validate
+from clawperator.contract.execution import validate
 from clawperator.errors import ClawError
 from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry
 

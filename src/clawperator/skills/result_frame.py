@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from clawperator.contract import FRAME_MARKER, SkillResult, check_version
+from clawperator.contract.skill_result import FRAME_MARKER, SkillResult, check_version
 from clawperator.errors import ClawError
 
 _KNOWN_MINOR = 0

@@ -14,7 +14,7 @@ from clawperator._environment import child_environment
 from clawperator._files import why
 from clawperator._notes import show_status
 from clawperator._text import is_encodable
-from clawperator.contract import FRAME_MARKER
+from clawperator.contract.skill_result import FRAME_MARKER
 from clawperator.device import (
     SCHEMES_VARIABLE,
     enabled_operator,

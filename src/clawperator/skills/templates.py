@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from clawperator._files import open_regular, why
 from clawperator._text import printable
-from clawperator.contract import NodeMatcher
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.errors import ClawError
 from clawperator.recording import (
     DescribedStep,

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.contract import validate
+from clawperator.contract.execution import validate
 from clawperator.errors import ClawError
 from clawperator.skills.contract import parse_agent, parse_contract
 from clawperator.skills.registry import FIELDS, SkillEntry, SkillRegistry, parse_entry, read_json

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from msgspec import Struct
 
 from clawperator.connection import AndroidPhone, FoundNode, SelectorKwargs
-from clawperator.contract import ResultEnvelope
+from clawperator.contract.results import ResultEnvelope
 from clawperator.device import ShellAnswer
 
 # Of the module.

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from clawperator._files import AtomicFile, why
 from clawperator.connection import ConnectedPhone, ScreenSearch
-from clawperator.contract import Action, Plan, ResultEnvelope, StepResult, validate
+from clawperator.contract.execution import Action, Plan, validate
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import recordings_folder
 from clawperator.device import (
     Device,

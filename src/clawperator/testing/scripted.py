@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from clawperator.contract import Plan, ResultEnvelope, StepResult, outcome_of
+from clawperator.contract.execution import Plan
+from clawperator.contract.results import ResultEnvelope, StepResult, outcome_of
 
 
 class ScriptedBackend:

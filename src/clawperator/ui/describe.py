@@ -7,7 +7,7 @@ import msgspec
 
 from clawperator._text import printable
 from clawperator.commands import render_flags
-from clawperator.contract import NodeSelector
+from clawperator.contract.selectors import NodeSelector
 from clawperator.ui.find import find_nodes
 from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
 from clawperator.ui.outline import Outline, outline_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from clawperator.contract import NodeMatcher, NodeSelector
+from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.ui.match import compile_matcher
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.visible import keep_visible

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from clawperator._patterns import compile_linear
-from clawperator.contract import HOST_FIELDS, NodeMatcher, NodeSelector
+from clawperator.contract.selectors import HOST_FIELDS, NodeMatcher, NodeSelector
 from clawperator.errors import ClawperatorException
 from clawperator.ui.match import Test, compile_matcher
 from clawperator.ui.node import Bounds, Hierarchy, Node

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from clawperator._text import is_blank, utf16_length
-from clawperator.contract import NodeMatcher, NodeSelector
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.ui.find import find_nodes
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.passwords import has_password

@@ -3,7 +3,8 @@
 from clawperator.agent.compact.screens import OUTLINE, changes_since, show_screen
 from clawperator.agent.ports import ScreenView
 from clawperator.agent.tools.plans import read_view
-from clawperator.contract import StepResult, validate
+from clawperator.contract.execution import validate
+from clawperator.contract.results import StepResult
 
 
 def test_a_whole_screen_is_a_block_with_its_id_and_app() -> None:

@@ -53,7 +53,7 @@ from clawperator.agent.ports import Answer, BrainRequest, ToolCall, ToolContext,
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.connection import only_step
-from clawperator.contract import ACTIONS
+from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit.layout import PlacedView, field_text
 from clawperator.policy import Policy

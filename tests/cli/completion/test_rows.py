@@ -8,8 +8,8 @@ from clawperator._settings import OUTPUTS
 from clawperator.cli.completion.rows import FILES, FOLDERS, rows, value_rules
 from clawperator.cli.console import LOG_LEVELS
 from clawperator.commands import BACKENDS, CLAW_COMMANDS, GLOBALS, LEVELS, Flag, find_by_path
-from clawperator.contract import ACTIONS, DIRECTIONS
-from clawperator.contract.action_params import ViewName
+from clawperator.contract.action_params import DIRECTIONS, ViewName
+from clawperator.contract.actions import ACTIONS
 from clawperator.contract.keys import KEY_CODES
 from clawperator.recording.compare.compare import Mode
 from clawperator.recording.compare.inputs import Strategy

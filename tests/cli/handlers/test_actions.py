@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from clawperator.commands.registry import COMMANDS
-from clawperator.contract import Retry
+from clawperator.contract.action_types import Retry
 from clawperator.engine.retry import retry_delays
 from tests.support.running import clawperator
 from tests.support.schema_checks import assert_fits_schema

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from clawperator.commands import ELEMENT, RELATION_FLAGS, STATES, TEXT_FLAGS, find_command, render_flags
-from clawperator.contract import HOST_FIELDS, NodeMatcher, NodeSelector
+from clawperator.contract.selectors import HOST_FIELDS, NodeMatcher, NodeSelector
 from tests.support.running import clawperator
 from tests.ui.test_select import selectors
 

@@ -8,7 +8,8 @@ from unittest.mock import patch
 
 from msgspec import Struct
 
-from clawperator.contract import ResultEnvelope, StepResult, new_execution, validate
+from clawperator.contract.execution import new_execution, validate
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, ShellStream
 from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb import AdbBackend

@@ -7,7 +7,8 @@ from typing import Any
 from msgspec import Struct
 
 from clawperator.commands import BackendName
-from clawperator.contract import ResultEnvelope, StepResult, new_execution, validate
+from clawperator.contract.execution import new_execution, validate
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.run import run_plan

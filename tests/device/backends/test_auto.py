@@ -9,7 +9,9 @@ import pytest
 from msgspec import UNSET
 
 from clawperator._notes import listening
-from clawperator.contract import ACTIONS, ExecutionResult, new_execution, validate
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import new_execution, validate
+from clawperator.contract.results import ExecutionResult
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES, accessibility_service
 from clawperator.device import run_plan
 from clawperator.device.adb.client import Device, Endpoint, run_shell

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract import Plan, ResultEnvelope, StepResult, new_execution, validate
+from clawperator.contract.execution import Plan, new_execution, validate
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.backends import Backend, RunWatch, auto, choose_backend
 from clawperator.device.backends.adb import AdbBackend
 from clawperator.device.backends.adb_limits import beyond_adb

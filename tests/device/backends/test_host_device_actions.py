@@ -122,7 +122,7 @@ def test_a_secret_file_has_one_line_and_is_private(bench: HostBench, tmp_path: P
 def test_a_file_that_others_may_read_or_that_is_no_secret_is_refused(
     content: str, mode: int, tmp_path: Path
 ) -> None:
-    from clawperator.contract import TextSource
+    from clawperator.contract.action_params import TextSource
 
     file = tmp_path / "secret"
     file.write_text(content)

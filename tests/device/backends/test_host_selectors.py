@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from clawperator.contract import ExecutionResult, StepResult, new_execution, validate
+from clawperator.contract.execution import new_execution, validate
+from clawperator.contract.results import ExecutionResult, StepResult
 from clawperator.device import run_plan
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import operator as operator_module

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract import Action, StepResult, new_execution, validate
+from clawperator.contract.execution import Action, new_execution, validate
+from clawperator.contract.results import StepResult
 from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
 from clawperator.device.references import References
 from clawperator.ui.node import Hierarchy

@@ -10,7 +10,8 @@ from msgspec import UNSET
 
 from clawperator import _deadline
 from clawperator._deadline import Deadline
-from clawperator.contract import Plan, ResultEnvelope, StepResult, new_execution, validate
+from clawperator.contract.execution import Plan, new_execution, validate
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import OPERATOR_PACKAGE, TEXT_BYTES, TEXT_SUM, sum_of
 from clawperator.device import resolve_device
 from clawperator.device.adb.client import Device, Endpoint

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from clawperator._deadline import Deadline
-from clawperator.contract import StepResult, new_execution, validate
+from clawperator.contract.execution import new_execution, validate
+from clawperator.contract.results import StepResult
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import RunWatch, adb_shell
 from clawperator.device.backends.adb import AdbDriver

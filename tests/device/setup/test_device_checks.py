@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from clawperator import __version__
-from clawperator.contract import Plan, ResultEnvelope
+from clawperator.contract.execution import Plan
+from clawperator.contract.results import ResultEnvelope
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES, accessibility_service
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.setup import device_checks

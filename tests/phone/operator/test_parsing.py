@@ -8,18 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.contract import (
-    ACTIONS,
-    ClickParams,
-    Execution,
-    NodeMatcher,
-    NodeSelector,
-    Retry,
-    limits,
-    needs_host,
-    operator_action,
-    validate,
-)
+from clawperator.contract import limits
+from clawperator.contract.action_types import Retry
+from clawperator.contract.actions import ACTIONS, ClickParams
+from clawperator.contract.execution import Execution, validate
+from clawperator.contract.operator_plan import needs_host, operator_action
+from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.clicks import click_kind
 from clawperator.errors import ClawError
 from clawperator.phone.operator.parsing import MAX_ACTIONS, PayloadError, parse_execution

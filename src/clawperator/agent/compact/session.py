@@ -10,7 +10,7 @@ from clawperator.agent.compact.results import CompactResult, ResultRenderer
 from clawperator.agent.compact.tools import CompactTool, compact_tools
 from clawperator.agent.ports import ToolCall, ToolContext, ToolResult
 from clawperator.agent.tool_registry import ToolRegistry
-from clawperator.contract import REFERENCE
+from clawperator.contract.selectors import REFERENCE
 from clawperator.errors import ClawError
 
 

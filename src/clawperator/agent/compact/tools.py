@@ -17,7 +17,9 @@ from msgspec.structs import fields
 from clawperator.agent.compact.screens import OUTLINE, changes_since
 from clawperator.agent.models.tools import define_tool
 from clawperator.agent.ports import LEVELS, Level, Tool, ToolCall
-from clawperator.contract import ACTION_ALIASES, ACTIONS, NodeSelector, changes_device, is_snapshot
+from clawperator.contract.action_types import changes_device, is_snapshot
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
+from clawperator.contract.selectors import NodeSelector
 from clawperator.errors import ClawError
 
 # Each tool with the action that it means when a call names none. Without a default the call must name one.

@@ -4,7 +4,7 @@ import msgspec
 
 from clawperator._text import encodable
 from clawperator.agent.ports import ToolCall
-from clawperator.contract import ACTIONS
+from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 
 _WARNED_AT = 3

@@ -36,7 +36,7 @@ from clawperator.agent.offline.instructions import (
 from clawperator.agent.offline.known_places import find_page, find_place, known_app
 from clawperator.agent.offline.quoting import HIDDEN, mask, unquote
 from clawperator.agent.offline.rules_questions import STATES, parse_state
-from clawperator.contract import LONGEST_WAIT_MS
+from clawperator.contract.execution import LONGEST_WAIT_MS
 
 _MAX_WAIT_S = LONGEST_WAIT_MS // 1000
 _DIRECTIONS: dict[str, Direction] = {"up": "up", "left": "left", "right": "right"}

@@ -8,8 +8,8 @@ from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.offline.labels import is_field
 from clawperator.agent.offline.screens import CapturedScreen, parse_screen
 from clawperator.agent.ports import ToolCall, ToolResult
-from clawperator.contract import NodeMatcher
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine import touch_point
 from clawperator.errors import ClawError
 from clawperator.ui.find import find_nodes

@@ -13,8 +13,11 @@ from clawperator.agent.tools.row import (
     schema_of,
     source_of,
 )
-from clawperator.contract import ACTIONS, ActionType, TimeoutMs, normalise_execution
+from clawperator.contract.action_types import ActionType
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import TimeoutMs
 from clawperator.contract.limits import MAX_EXECUTION_ACTIONS
+from clawperator.contract.normalise import normalise_execution
 from clawperator.policy import action_entry
 
 RUN_EXECUTION = "run_execution"

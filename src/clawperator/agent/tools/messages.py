@@ -9,7 +9,10 @@ import msgspec
 
 from clawperator._text import one_line, printable
 from clawperator.connection import read_count
-from clawperator.contract import ACTIONS, Action, NodeMatcher, NodeSelector, StepResult
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Action
+from clawperator.contract.results import StepResult
+from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.ui.node import HIDDEN
 
 DOTS = "•••"

@@ -70,7 +70,7 @@ def screen_lines(step: dict[str, Any]) -> list[str]:
         return str(data.get("text", "")).splitlines()
     from clawperator._typed import convert
     from clawperator.connection import read_snapshot
-    from clawperator.contract import StepResult
+    from clawperator.contract.results import StepResult
     from clawperator.ui.outline import outline_of
     from clawperator.ui.outline_text import render_outline
 

@@ -14,20 +14,12 @@ from clawperator.agent.tools.messages import describe_steps
 from clawperator.agent.tools.privacy import is_password_field, mask_result, mask_steps, plan_secrets
 from clawperator.agent.tools.row import failed_result
 from clawperator.connection import only_step
-from clawperator.contract import (
-    ACTIONS,
-    Action,
-    ExecutionResult,
-    Plan,
-    StepResult,
-    TextSource,
-    is_snapshot,
-    new_command_id,
-    new_execution,
-    validate,
-    waiting_timeout,
-)
+from clawperator.contract.action_params import TextSource
+from clawperator.contract.action_types import is_snapshot
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Action, Plan, new_command_id, new_execution, validate, waiting_timeout
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
+from clawperator.contract.results import ExecutionResult, StepResult
 from clawperator.device import Device, device_flag, is_declared, named_operator, resolve_device, run_plan
 from clawperator.errors import ClawError
 

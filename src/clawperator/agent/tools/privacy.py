@@ -13,16 +13,11 @@ from msgspec.structs import replace
 
 from clawperator._secret_text import literal_pattern
 from clawperator.agent.ports import ToolCall
-from clawperator.contract import (
-    ACTIONS,
-    PARAM_ALIASES,
-    Action,
-    ExecutionResult,
-    NodeSelector,
-    Plan,
-    ResultEnvelope,
-    StepResult,
-)
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Action, Plan
+from clawperator.contract.normalise import PARAM_ALIASES
+from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
+from clawperator.contract.selectors import NodeSelector
 from clawperator.errors import ClawError
 from clawperator.ui.node import HIDDEN
 

@@ -100,7 +100,7 @@ def read_params(shape: type[P], params: object, tool: str) -> P:
     try:
         return convert(given, shape)
     except (msgspec.ValidationError, RecursionError):
-        from clawperator.contract import struct_issues
+        from clawperator.contract.issues import struct_issues
 
         issues = struct_issues(shape, given, "")
         found = [{"path": issue.path, "message": issue.message} for issue in issues]

@@ -31,8 +31,8 @@ from clawperator.cli.console import Console
 from clawperator.cli.handlers.execution import is_best_effort, is_payload_file, run_execution
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.commands import Command, Flag, find_by_path, resolve_handler
-from clawperator.contract import ExecutionResult
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
+from clawperator.contract.results import ExecutionResult
 from clawperator.errors import CODES, ClawError
 from clawperator.policy import PolicyEntry, check_actions, command_entry
 
@@ -172,7 +172,7 @@ def _confined(text: str, flag: Flag, folder: WorkingFolder, title: str) -> str:
 def _confined_document(call: Call, command: Command, folder: WorkingFolder) -> Any:
     """The execution that a command builds, with the paths of its actions inside the folder."""
     from clawperator.agent import confine_plan
-    from clawperator.contract import validate
+    from clawperator.contract.execution import validate
 
     return confine_plan(validate(resolve_handler(command.execution)(call)), folder, call.name).document
 
@@ -214,7 +214,7 @@ class ExecutionCall(Struct, frozen=True):
     def _report(self, result: ExecutionResult) -> ToolResult:
         from clawperator.agent import describe_steps
         from clawperator.connection import only_step
-        from clawperator.contract import validate
+        from clawperator.contract.execution import validate
 
         document = msgspec.to_builtins(result)
         try:

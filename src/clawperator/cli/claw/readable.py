@@ -58,7 +58,7 @@ def _screen(result: Any) -> list[str] | None:
     if not isinstance(result, Mapping) or not isinstance(envelope := result.get("envelope"), Mapping):
         return None
     from clawperator.agent import screen_lines
-    from clawperator.contract import is_snapshot
+    from clawperator.contract.action_types import is_snapshot
 
     snapshots = [
         step for step in envelope.get("stepResults", ()) if is_snapshot(step["actionType"]) and step["success"]

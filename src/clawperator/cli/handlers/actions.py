@@ -14,14 +14,9 @@ from clawperator.cli.handlers.arguments import (
 )
 from clawperator.cli.handlers.selectors import container, element, required, selector_json, selectors_json
 from clawperator.cli.parsing import ParsedArguments, invalid
-from clawperator.contract import (
-    DIRECTIONS,
-    LONGEST_WAIT_MS,
-    click_type,
-    single_action,
-    waiting_timeout,
-    with_timeout,
-)
+from clawperator.contract.action_params import DIRECTIONS
+from clawperator.contract.actions import click_type
+from clawperator.contract.execution import LONGEST_WAIT_MS, single_action, waiting_timeout, with_timeout
 from clawperator.contract.limits import MAX_NAVIGATION_TIMEOUT_MS
 
 _SCHEME_MARK = "://"

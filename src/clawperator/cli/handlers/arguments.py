@@ -6,7 +6,8 @@ from typing import Any
 from clawperator._text import is_blank, read_number
 from clawperator.cli.command_line import Call
 from clawperator.cli.parsing import ParsedArguments, invalid
-from clawperator.contract import UserChoice, single_action, with_timeout
+from clawperator.contract.action_params import UserChoice
+from clawperator.contract.execution import single_action, with_timeout
 from clawperator.contract.limits import MAX_USER
 from clawperator.errors import ClawError
 
@@ -58,7 +59,7 @@ def build_execution(
     document = single_action(action, params)
     if timeout is None or params is None or not {"matcher", "labelMatcher"} & params.keys():
         return with_timeout(document, timeout)
-    from clawperator.contract import look_retry, looks_for_node, retry_within
+    from clawperator.contract.looking import look_retry, looks_for_node, retry_within
 
     if not looks_for_node(action):
         return with_timeout(document, timeout)

@@ -12,12 +12,12 @@ from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.console import read_stdin
 from clawperator.cli.parsing import ParsedArguments, invalid, usage
 from clawperator.commands import BACKENDS, BackendName, resolve_handler
-from clawperator.contract import Plan, validate, with_timeout
+from clawperator.contract.execution import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.contract import ExecutionResult
+    from clawperator.contract.results import ExecutionResult
 
 # A document may contain white space; anything longer cannot become a payload.
 _MAX_DOCUMENT_BYTES = 16 * MAX_PAYLOAD_BYTES

@@ -34,7 +34,7 @@ def replay_recording(call: Call) -> CommandResult:
     if not call.arguments.has("--evidence"):
         return _written(call, source, _reported(call, demonstration, last))
     from clawperator.cli.evidence import describe_run, with_evidence
-    from clawperator.contract import new_command_id
+    from clawperator.contract.execution import new_command_id
 
     about = describe_run(call, new_command_id("replay-"), chosen_backend(call.arguments))
     return with_evidence(call, about, lambda: _written(call, source, _reported(call, demonstration, last)))

@@ -8,7 +8,7 @@ from clawperator.cli.command_line import Call, CommandResult, incomplete
 from clawperator.cli.handlers.execution import warn_of_config
 from clawperator.cli.parsing import usage
 from clawperator.cli.signals import interrupt_on_signals
-from clawperator.contract import new_command_id
+from clawperator.contract.execution import new_command_id
 from clawperator.skills import SkillRegistry, open_registry
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ import msgspec
 from clawperator.cli.text.layout import Block, Line, Painted, Part, Table, state
 from clawperator.cli.text.values import count, scalar, seconds
 from clawperator.connection import read_count
-from clawperator.contract import Action, ExecutionResult, Plan, StepResult, is_snapshot
+from clawperator.contract.action_types import is_snapshot
+from clawperator.contract.execution import Action, Plan
+from clawperator.contract.results import ExecutionResult, StepResult
 
 _ContentRenderer = Callable[[Mapping[str, str]], Iterator[Block]]
 _MATCH_COLUMNS = ("REF", "ROLE", "LABEL", "ID", "STATES", "BOUNDS")

@@ -16,7 +16,7 @@ from clawperator.cli.text import listings, reports
 from clawperator.cli.text.layout import Block, Line, Painted, Terminal
 from clawperator.cli.text.outcomes import execution_blocks, match_blocks, plan_blocks
 from clawperator.cli.text.values import document_blocks
-from clawperator.contract import ExecutionResult
+from clawperator.contract.results import ExecutionResult
 from clawperator.errors import ClawError
 
 Renderer = Callable[[Mapping[str, Any]], Iterator[Block]]

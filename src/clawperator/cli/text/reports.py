@@ -5,7 +5,7 @@ from typing import Any
 
 from clawperator.cli.text.layout import Block, Fields, Line, Painted, Part, Table, state
 from clawperator.cli.text.values import count, document_blocks, scalar, seconds, warning_lines
-from clawperator.contract import FRAME_MARKER
+from clawperator.contract.skill_result import FRAME_MARKER
 
 Document = Mapping[str, Any]
 _MARKS: Mapping[str, Part] = {

@@ -11,7 +11,7 @@ from clawperator._deadline import Deadline
 from clawperator._files import AtomicFile, open_regular, why
 from clawperator._notes import note, trace
 from clawperator._text import one_line
-from clawperator.contract import UserChoice
+from clawperator.contract.action_params import UserChoice
 from clawperator.device.adb.client import Connection, Device, open_service
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.users import user_line

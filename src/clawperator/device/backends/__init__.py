@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from clawperator.commands import BackendName
-from clawperator.contract import Plan, ResultEnvelope
+from clawperator.contract.execution import Plan
+from clawperator.contract.results import ResultEnvelope
 from clawperator.device.lease import Lease
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.contract import Action
+    from clawperator.contract.execution import Action
     from clawperator.device.adb.client import Device
     from clawperator.engine import ReferenceLookup, SecretSource
     from clawperator.ui.node import Node

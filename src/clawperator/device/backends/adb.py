@@ -1,7 +1,8 @@
 """The adb backend: the host engine over shell commands. Nothing is installed on the device."""
 
 from clawperator._deadline import Deadline
-from clawperator.contract import Plan, ResultEnvelope
+from clawperator.contract.execution import Plan
+from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb.client import Device
 from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb_apps import AdbApps

@@ -2,7 +2,7 @@
 
 import re
 
-from clawperator.contract import PACKAGE_NAME, UserChoice
+from clawperator.contract.action_params import PACKAGE_NAME, UserChoice
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends.adb_shell import CALL_SECONDS
 from clawperator.device.backends.adb_system import AdbSystem

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from clawperator.contract import ACTIONS, Action
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Action
 from clawperator.device.adb.input import check_typable
 from clawperator.errors import ClawError
 

@@ -11,7 +11,7 @@ from clawperator.device.backends import RunWatch
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.contract import UserChoice
+    from clawperator.contract.action_params import UserChoice
 
 # uiautomator alone waits ten seconds for an idle screen.
 CALL_SECONDS = 30.0

@@ -7,7 +7,9 @@ one. Once anything was sent, the backend stays.
 from msgspec.structs import replace
 
 from clawperator._notes import note
-from clawperator.contract import Plan, ResultEnvelope, needs_host, outcome_of
+from clawperator.contract.execution import Plan
+from clawperator.contract.operator_plan import needs_host
+from clawperator.contract.results import ResultEnvelope, outcome_of
 from clawperator.device.adb.client import Device
 from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb_limits import beyond_adb

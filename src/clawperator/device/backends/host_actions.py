@@ -5,7 +5,9 @@ import re
 import time
 from typing import Any
 
-from clawperator.contract import ACTIONS, StepResult, UserChoice
+from clawperator.contract.action_params import UserChoice
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.results import StepResult
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.serials import device_flag

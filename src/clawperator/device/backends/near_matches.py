@@ -9,7 +9,9 @@ from msgspec.structs import replace
 
 from clawperator._text import one_line, printable
 from clawperator.commands import render_flags
-from clawperator.contract import Action, NodeMatcher, StepResult
+from clawperator.contract.execution import Action
+from clawperator.contract.results import StepResult
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.ui.describe import reference_of
 from clawperator.ui.find import find_nodes
 from clawperator.ui.nearest import NearMatch, nearest_matches

@@ -11,20 +11,13 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from clawperator._deadline import Deadline
-from clawperator.contract import (
-    ACTIONS,
-    Action,
-    NodeSelector,
-    Plan,
-    ResultEnvelope,
-    StepResult,
-    is_snapshot,
-    may_have_changed,
-    needs_host,
-    operator_action,
-    unsettles,
-)
+from clawperator.contract.action_types import is_snapshot, unsettles
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Action, Plan
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
+from clawperator.contract.operator_plan import needs_host, operator_action
+from clawperator.contract.results import ResultEnvelope, StepResult, may_have_changed
+from clawperator.contract.selectors import NodeSelector
 from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
 from clawperator.device.adb.client import Device
 from clawperator.device.backends import RunWatch

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from clawperator._deadline import Deadline
-from clawperator.contract import OPERATOR_KEYS, StepResult
+from clawperator.contract.keys import OPERATOR_KEYS
+from clawperator.contract.results import StepResult
 from clawperator.device.adb.client import Device
 from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb import AdbDriver, WatchedClock

@@ -15,8 +15,9 @@ from clawperator._deadline import Deadline
 from clawperator._notes import trace
 from clawperator._text import one_line, printable
 from clawperator._typed import convert
-from clawperator.contract import ResultEnvelope, StepResult, changes_device, step_mismatch
+from clawperator.contract.action_types import changes_device
 from clawperator.contract.limits import HOST_GRACE_MS
+from clawperator.contract.results import ResultEnvelope, StepResult, step_mismatch
 from clawperator.contract.wire import ACTION, OPERATOR_PACKAGE, OPERATOR_PACKAGES, PAYLOAD
 from clawperator.device.adb.client import Device, ShellStream, simulated_address
 from clawperator.device.adb.quoting import command_line, quote

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from clawperator._text import printable
 from clawperator._typed import decode
-from clawperator.contract import NodeMatcher
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine import (
     ChosenNode,
     describe_node,

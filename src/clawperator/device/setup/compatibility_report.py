@@ -267,7 +267,7 @@ def _timed_dump(device: Device) -> tuple[float, int]:
     """The seconds and nodes of one dump, while no other command uses the device."""
     from functools import partial
 
-    from clawperator.contract import new_command_id
+    from clawperator.contract.execution import new_command_id
     from clawperator.device.backends.abandoned import has_finished
     from clawperator.device.backends.adb import AdbDriver
     from clawperator.device.lease import lease

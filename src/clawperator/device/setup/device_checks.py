@@ -214,7 +214,7 @@ def check_handshake(
     """Check that the Operator runs a command: a sleep of 0 ms, which changes nothing."""
     from functools import partial
 
-    from clawperator.contract import validate
+    from clawperator.contract.execution import validate
     from clawperator.device.backends.abandoned import has_finished
     from clawperator.device.backends.operator_link import deliver
     from clawperator.device.lease import lease
@@ -273,7 +273,7 @@ def _repair_steps(device: Device, package: str) -> list[Step]:
 
 def check_plain_adb(device: Device) -> Check:
     """Check that the screen can be captured without an Operator."""
-    from clawperator.contract import validate
+    from clawperator.contract.execution import validate
     from clawperator.device.run import run_plan
 
     id_ = "readiness.adb"
@@ -294,7 +294,7 @@ def check_plain_adb(device: Device) -> Check:
 
 def check_smoke(device: Device, package: str) -> Check:
     """Check a small plan: close Settings, open it, capture it."""
-    from clawperator.contract import validate
+    from clawperator.contract.execution import validate
     from clawperator.device.run import run_plan
 
     id_ = "readiness.smoke"
@@ -323,7 +323,7 @@ def check_smoke(device: Device, package: str) -> Check:
 
 
 def _execution(kind: str, timeout_ms: float, actions: list[dict[str, object]]) -> dict[str, object]:
-    from clawperator.contract import new_command_id, new_execution
+    from clawperator.contract.execution import new_command_id, new_execution
 
     return new_execution(
         actions,

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._files import open_regular, why
-from clawperator.contract import PACKAGE_NAME
+from clawperator.contract.action_params import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.window import Display
 from clawperator.recording import Event, EventFacts, ExportedEvent, Recording, has_snapshot, read_export

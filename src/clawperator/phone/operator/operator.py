@@ -8,7 +8,9 @@ from typing import Protocol
 
 import msgspec
 
-from clawperator.contract import Execution, ResultEnvelope, StepResult, is_snapshot
+from clawperator.contract.action_types import is_snapshot
+from clawperator.contract.execution import Execution
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import (
     OPERATOR_PACKAGES,
     RESULT_PREFIX,

@@ -12,24 +12,15 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._text import is_blank, utf16_length
 from clawperator._typed import convert, decode
-from clawperator.contract import (
-    UI_READINESS,
-    Action,
+from clawperator.contract import limits
+from clawperator.contract.action_params import UI_READINESS, Coordinate
+from clawperator.contract.action_types import Params, Retry
+from clawperator.contract.actions import (
     ClickParams,
-    CloseAppParams,
-    Coordinate,
     EnterTextParams,
-    Execution,
-    NodeMatcher,
-    NodeSelector,
-    OpenAppParams,
-    OpenUriParams,
-    Params,
     PressKeyParams,
     ReadKeyValuePairParams,
     ReadTextParams,
-    RecordingParams,
-    Retry,
     ScrollAndClickParams,
     ScrollParams,
     ScrollUntilParams,
@@ -38,8 +29,10 @@ from clawperator.contract import (
     TakeScreenshotParams,
     WaitForNavigationParams,
     WaitForNodeParams,
-    limits,
 )
+from clawperator.contract.app_actions import CloseAppParams, OpenAppParams, OpenUriParams, RecordingParams
+from clawperator.contract.execution import Action, Execution
+from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.errors import ClawperatorException
 
 DOCTOR_PING = "doctor_ping"

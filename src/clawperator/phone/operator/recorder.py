@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from clawperator._files import why
 from clawperator._text import trim
-from clawperator.contract import SESSION_ID
+from clawperator.contract.action_params import SESSION_ID
 from clawperator.contract.limits import MAX_ID_LENGTH, MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
 from clawperator.contract.wire import OPERATOR_PACKAGES, recordings_folder
 from clawperator.engine import RecordingInfo

@@ -23,7 +23,7 @@ from msgspec import Struct
 from clawperator._deadline import Deadline
 from clawperator._files import why
 from clawperator._home import PhoneFolder, PhoneRecord, phone_folders, product_home
-from clawperator.contract import PACKAGE_NAME
+from clawperator.contract.action_params import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.faults import read_setting
 from clawperator.phone.process.control import request

@@ -11,7 +11,7 @@ from zlib import crc32
 from msgspec import Meta, Struct
 
 from clawperator._typed import convert
-from clawperator.contract import KEY_CODES, KeyName
+from clawperator.contract.keys import KEY_CODES, KeyName
 from clawperator.engine import mask_passwords
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.operator.driver import PhoneDriver

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from clawperator._files import open_regular, why
-from clawperator.contract import PACKAGE_NAME
+from clawperator.contract.action_params import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit import views
 from clawperator.phone.toolkit.app import App

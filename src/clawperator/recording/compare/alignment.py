@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator.contract import Checkpoint
+from clawperator.contract.skill_result import Checkpoint
 
 # All checkpoints are aligned; a report lists this many rows and counts the others.
 MAX_LISTED = 5_000

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from clawperator._text import printable
-from clawperator.contract import (
+from clawperator.contract.skill_result import (
     AgentSource,
     Checkpoint,
     ScriptSource,

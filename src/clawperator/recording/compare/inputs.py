@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._files import open_regular, why
-from clawperator.contract import Checkpoint, SkillResult, SkillsRun, check_version
+from clawperator.contract.skill_result import Checkpoint, SkillResult, SkillsRun, check_version
 from clawperator.errors import ClawError
 from clawperator.recording.actions import ActionReader
 from clawperator.recording.compare.strategies import BaselineCheckpoint

@@ -7,15 +7,10 @@ from msgspec import UNSET, Raw
 
 from clawperator._secret_text import literal_pattern
 from clawperator.agent import confine_plan, map_strings, mask_steps, plan_secrets
-from clawperator.contract import (
-    ACTIONS,
-    ExecutionResult,
-    Plan,
-    ResultEnvelope,
-    changes_device,
-    single_action,
-    validate,
-)
+from clawperator.contract.action_types import changes_device
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Plan, single_action, validate
+from clawperator.contract.results import ExecutionResult, ResultEnvelope
 from clawperator.device import device_models, list_devices, resolve_device, run_plan
 from clawperator.errors import ClawError
 from clawperator.serve.http.calls import HttpCall

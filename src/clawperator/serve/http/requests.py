@@ -11,7 +11,7 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Scope
 
 from clawperator._typed import convert, decode
-from clawperator.contract import struct_issues
+from clawperator.contract.issues import struct_issues
 from clawperator.errors import ClawError
 from clawperator.serve.http.route import HttpRoute
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from clawperator.contract import single_action, validate
+from clawperator.contract.execution import single_action, validate
 from clawperator.device import (
     CapturedSource,
     Device,

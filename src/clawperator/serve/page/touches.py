@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator.contract import NodeSelector
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.contract.selectors import NodeSelector
 from clawperator.device import device_flag
 from clawperator.ui.describe import selector_flags
 from clawperator.ui.hit_test import HitTest

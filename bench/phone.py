@@ -138,7 +138,7 @@ def measure_weight() -> int:
 
 def measure_ports() -> dict[str, float]:
     """Seconds for ``shell:true`` through the adbd port, the server port, and in process."""
-    from clawperator.engine import SystemClock
+    from clawperator.engine.clock import SystemClock
 
     with (
         simulated_phone(clock=SystemClock()) as phone,

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from clawperator import _deadline
 from clawperator.device.adb.client import Connection
-from clawperator.engine import SystemClock, VirtualClock
+from clawperator.engine.clock import SystemClock, VirtualClock
 from clawperator.testing import SimulatedPhone, simulated_phone
 from tests.support.routes import registered
 

@@ -78,7 +78,7 @@ def connected_phone(request: pytest.FixtureRequest) -> "Iterator[ConnectedPhone]
     if _device(request, settings):
         yield request.getfixturevalue("_held_phone")
         return
-    from clawperator.engine import SystemClock
+    from clawperator.engine.clock import SystemClock
     from clawperator.testing import simulated_phone
 
     # A device has one lease on a machine, and tests may run in parallel.

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 from clawperator._home import PhoneFolder, PhoneRecord
-from clawperator.engine import SystemClock
+from clawperator.engine.clock import SystemClock
 from clawperator.phone.process import server
 from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfig
 from tests.support.fast_clock import SkippingClock

@@ -11,7 +11,7 @@ from msgspec import Struct
 from clawperator._home import PhoneFolder, PhoneRecord
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device, Endpoint, run_shell
-from clawperator.engine import SystemClock
+from clawperator.engine.clock import SystemClock
 from clawperator.phone.process import server
 from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfig
 from tests.phone.adb.real_adb import adb_server, connected

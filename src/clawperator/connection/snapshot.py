@@ -18,7 +18,7 @@ from clawperator.ui.node import Bounds
 
 if TYPE_CHECKING:
     from clawperator.device import References
-    from clawperator.engine import ReferenceLookup
+    from clawperator.engine.selection import ReferenceLookup
     from clawperator.ui.node import Hierarchy, Node
 
 
@@ -151,7 +151,7 @@ def search(
 
     ``NODE_AMBIGUOUS`` when only one may match and not ``several`` are wanted.
     """
-    from clawperator.engine import select
+    from clawperator.engine.selection import select
     from clawperator.ui.visible import visible_nodes
 
     matcher = find_matcher(text, selector)

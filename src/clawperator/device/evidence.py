@@ -24,7 +24,7 @@ from clawperator.contract.execution import single_action, validate
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.screencap import capture_png
 from clawperator.device.run import run_plan
-from clawperator.engine import mask_passwords, mask_secrets
+from clawperator.engine.privacy import mask_passwords, mask_secrets
 from clawperator.errors import ClawError
 from clawperator.policy import PolicyGate, check_actions, enforcing, inherited_policy
 from clawperator.ui.node import Hierarchy

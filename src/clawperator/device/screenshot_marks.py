@@ -18,7 +18,7 @@ from clawperator.contract.results import StepResult
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.device.references import References
 from clawperator.device.snapshot_views import outline_with_references
-from clawperator.engine import touch_point
+from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
 from clawperator.ui.node import HIDDEN, Bounds, Hierarchy
 from clawperator.ui.outline import OutlineElement, screen_frame

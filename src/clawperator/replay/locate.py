@@ -8,7 +8,7 @@ from clawperator._text import printable
 from clawperator.connection import Snapshot
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.selectors import NodeMatcher
-from clawperator.engine import touch_point
+from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
 from clawperator.replay.planner import ReplayStep
 from clawperator.replay.target import RecordedTarget, click_taker, first_label, matching_nodes, text_fields

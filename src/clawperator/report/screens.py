@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from clawperator.engine import mask_passwords
+from clawperator.engine.privacy import mask_passwords
 from clawperator.errors import ClawError
 from clawperator.recording import id_name
 from clawperator.report.page_data import MAX_LABEL, NO_SCREEN, Mark, PageScreen, TextTable

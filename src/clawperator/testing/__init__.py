@@ -12,7 +12,8 @@ Without pytest: ``with simulated_phone() as phone: ...``. Nothing listens on a p
 ``ScriptedDriver`` replaces a device below the engine, ``ScriptedBackend`` everything below a connection.
 """
 
-from clawperator.engine import FullScriptedDriver, ScriptedDriver, VirtualClock
+from clawperator.engine.clock import VirtualClock
+from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
 from clawperator.testing.failure_files import keep_failure
 from clawperator.testing.failure_report import recorded_calls, report_failure
 from clawperator.testing.old_names import RENAMED, ShellResult, warn_of

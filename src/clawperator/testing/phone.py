@@ -32,7 +32,9 @@ from clawperator.device import (
     with_captures,
     with_near_matches,
 )
-from clawperator.engine import Clock, Engine, VirtualClock
+from clawperator.engine.clock import VirtualClock
+from clawperator.engine.driver import Clock
+from clawperator.engine.run import Engine
 from clawperator.errors import ClawError
 from clawperator.phone import App, Phone
 from clawperator.testing.driver import SimulatedPhoneDriver

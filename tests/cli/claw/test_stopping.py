@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from clawperator._home import product_home
-from clawperator.engine import SystemClock
+from clawperator.engine.clock import SystemClock
 from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import claw, claw_json

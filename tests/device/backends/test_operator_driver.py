@@ -13,7 +13,7 @@ from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import RunWatch, adb_shell
 from clawperator.device.backends.adb import AdbDriver
 from clawperator.device.backends.operator_driver import OperatorDriver, host_engine
-from clawperator.engine import ChosenNode
+from clawperator.engine.driver import ChosenNode
 from clawperator.engine.targets import describe_node
 from clawperator.errors import ClawError
 from clawperator.ui.parse import parse_hierarchy

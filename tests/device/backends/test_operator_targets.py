@@ -13,7 +13,8 @@ from clawperator.device.backends.operator_targets import (
     own_guard,
     point_of,
 )
-from clawperator.engine import ChosenNode, describe_node
+from clawperator.engine.driver import ChosenNode
+from clawperator.engine.targets import describe_node
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.parse import parse_hierarchy

@@ -9,7 +9,7 @@ from unicodedata import normalize
 from clawperator._text import distance, is_blank, one_line
 from clawperator.agent.inventory.tokens import stem
 from clawperator.agent.offline.known_places import normalize_label
-from clawperator.engine import nearest_self_or_ancestor
+from clawperator.engine.targets import nearest_self_or_ancestor
 from clawperator.ui.node import Node
 
 # How a name matches a node, best first.

@@ -10,7 +10,7 @@ from clawperator.agent.offline.screens import CapturedScreen, parse_screen
 from clawperator.agent.ports import ToolCall, ToolResult
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.selectors import NodeMatcher
-from clawperator.engine import touch_point
+from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
 from clawperator.ui.find import find_nodes
 from clawperator.ui.node import Node

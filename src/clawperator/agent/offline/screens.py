@@ -39,7 +39,7 @@ from clawperator.agent.offline.labels import (
     word_set,
 )
 from clawperator.connection import Snapshot
-from clawperator.engine import nearest_self_or_ancestor
+from clawperator.engine.targets import nearest_self_or_ancestor
 from clawperator.errors import ClawError
 from clawperator.ui.node import HIDDEN, Node
 from clawperator.ui.roles import role_of

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from clawperator.device.adb.displays import display_sections, focused_display_id
-from clawperator.engine import Windows
+from clawperator.engine.driver import Windows
 from clawperator.recording import SYSTEM_UI
 
 # Each names a component: the focused window, the focused app, the resumed activity. The first is most accurate,

@@ -14,7 +14,8 @@ from clawperator.errors import ClawError
 if TYPE_CHECKING:
     from clawperator.contract.execution import Action
     from clawperator.device.adb.client import Device
-    from clawperator.engine import ReferenceLookup, SecretSource
+    from clawperator.engine.context import SecretSource
+    from clawperator.engine.selection import ReferenceLookup
     from clawperator.ui.node import Node
 
 

@@ -9,7 +9,8 @@ from clawperator.device.backends.adb_apps import AdbApps
 from clawperator.device.backends.adb_limits import beyond_adb
 from clawperator.device.backends.adb_touch import AdbTouch
 from clawperator.device.backends.host_actions import save_screenshot
-from clawperator.engine import Engine, SystemClock
+from clawperator.engine.clock import SystemClock
+from clawperator.engine.run import Engine
 
 # How soon a sleep notices that it must stop.
 _STOP_SECONDS = 0.05

@@ -14,7 +14,8 @@ from clawperator.device.adb.screencap import SCREENSHOT_SECONDS, capture_png
 from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb_shell import AdbShell
 from clawperator.device.serials import device_flag
-from clawperator.engine import NOT_IDLE, Windows
+from clawperator.engine.driver import Windows
+from clawperator.engine.retry import NOT_IDLE
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.parse import parse_hierarchy

@@ -9,7 +9,8 @@ from clawperator.device.adb.input import input_line
 from clawperator.device.backends.adb_screen import AdbScreen
 from clawperator.device.backends.adb_shell import whole_output
 from clawperator.device.vendors import vendor_hint
-from clawperator.engine import Key, touch_point
+from clawperator.engine.driver import Key
+from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
 

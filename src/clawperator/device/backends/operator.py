@@ -29,7 +29,7 @@ from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.device.backends.operator_driver import OperatorDriver
-    from clawperator.engine import Engine
+    from clawperator.engine.run import Engine
 
 # A hierarchy that was lost is too large for the log from this size on. The smallest usual log has 256 KiB.
 _LARGE_BYTES = 200_000

@@ -23,7 +23,8 @@ from clawperator.device.backends.operator_targets import (
     own_guard,
     point_of,
 )
-from clawperator.engine import ChosenNode, Engine, Key, Windows
+from clawperator.engine.driver import ChosenNode, Key, Windows
+from clawperator.engine.run import Engine
 from clawperator.errors import ClawError
 from clawperator.ui.node import NOWHERE, Bounds, Hierarchy
 from clawperator.ui.outline import screen_frame

@@ -13,8 +13,8 @@ from msgspec import Struct
 from clawperator._text import printable
 from clawperator._typed import decode
 from clawperator.contract.selectors import NodeMatcher
-from clawperator.engine import (
-    ChosenNode,
+from clawperator.engine.driver import ChosenNode
+from clawperator.engine.targets import (
     describe_node,
     nearest_self_or_ancestor,
     target_changed,

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from clawperator.engine import Clock, VirtualClock
+from clawperator.engine.clock import VirtualClock
+from clawperator.engine.driver import Clock
 from clawperator.phone.core.packages import Packages
 from clawperator.phone.core.tasks import Tasks
 from clawperator.phone.storage.filesystem import Storage

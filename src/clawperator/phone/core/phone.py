@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE
-from clawperator.engine import Clock, VirtualClock
+from clawperator.engine.clock import VirtualClock
+from clawperator.engine.driver import Clock
 from clawperator.phone.apps import CHOOSER, HOME_APPS, LAUNCHER, built_in_apps
 from clawperator.phone.apps.system import KEYBOARD_COMPONENT, android_app, keyboard_app, operator_app, system_ui
 from clawperator.phone.core import kernel, keys, settings, user_input

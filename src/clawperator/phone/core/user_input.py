@@ -6,7 +6,7 @@ The caller holds the phone's lock.
 from collections.abc import Callable
 from typing import Protocol
 
-from clawperator.engine import Clock
+from clawperator.engine.driver import Clock
 from clawperator.phone.core.events import AccessibilityEvent, click_event, scroll_event, text_event
 from clawperator.phone.core.window import Window
 from clawperator.phone.core.window_manager import WindowManager

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from clawperator.engine import Clock
+from clawperator.engine.driver import Clock
 from clawperator.phone.apps.system import ANDROID, KEYBOARD
 from clawperator.phone.core.faults import Faults
 from clawperator.phone.core.tasks import Tasks

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from clawperator.contract.keys import KEY_CODES
-from clawperator.engine import Key, NodeAction, RecordingInfo, Windows
+from clawperator.engine.driver import Key, NodeAction, RecordingInfo, Windows
 from clawperator.errors import ClawError
 from clawperator.phone.apps.system import ANDROID
 from clawperator.phone.core.window_manager import WindowManager

@@ -21,7 +21,9 @@ from clawperator.contract.wire import (
     notification_listener,
     sum_of,
 )
-from clawperator.engine import Clock, Engine, VirtualClock
+from clawperator.engine.clock import VirtualClock
+from clawperator.engine.driver import Clock
+from clawperator.engine.run import Engine
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.core.faults import Faults
 from clawperator.phone.core.packages import Packages

@@ -20,7 +20,7 @@ from clawperator._text import trim
 from clawperator.contract.action_params import SESSION_ID
 from clawperator.contract.limits import MAX_ID_LENGTH, MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
 from clawperator.contract.wire import OPERATOR_PACKAGES, recordings_folder
-from clawperator.engine import RecordingInfo
+from clawperator.engine.driver import RecordingInfo
 from clawperator.errors import ClawError
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.log.buffer import Priority

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from clawperator._typed import convert
 from clawperator.contract.keys import KEY_CODES, KeyName
-from clawperator.engine import mask_passwords
+from clawperator.engine.privacy import mask_passwords
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.operator.driver import PhoneDriver
 from clawperator.ui.write import write_hierarchy

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from clawperator._typed import convert
-from clawperator.engine import SystemClock
+from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.phone.adb.adbd import AdbdServer
 from clawperator.phone.adb.device import PhoneDevice

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from clawperator._text import one_line, printable
 from clawperator.device import References, outline_with_references
-from clawperator.engine import touch_point
+from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
 from clawperator.report import drawing_of
 from clawperator.ui.describe import describe_matches

@@ -23,8 +23,8 @@ from clawperator.agent.sessions.records import CallRecord, Denial, SessionMeta, 
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.settings import read_settings
 from clawperator.errors import ClawError
-from clawperator.policy import read_rule
 from clawperator.policy.inheritance import decode_policy
+from clawperator.policy.rules import read_rule
 from soak.fuzz import Target, reads
 from soak.runner import require
 

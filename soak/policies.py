@@ -15,8 +15,9 @@ from unittest.mock import patch
 from clawperator.commands import LEVELS, Level
 from clawperator.contract.actions import ACTIONS
 from clawperator.device import run as device_run
-from clawperator.policy import Policy, action_entry, read_rule
+from clawperator.policy.actions import action_entry
 from clawperator.policy.inheritance import decode_policy, encode_policy
+from clawperator.policy.rules import Policy, read_rule
 from soak.runner import Run, require
 from tests.agent.test_policy_paths import CASES, DENIED, PATHS, Rules, _Recorder, oracle
 from tests.device.phone_servers import running_phone_server

@@ -12,7 +12,7 @@ from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.agent.tools import builtin_tools
 from clawperator.commands.model import LEVELS, Level
 from clawperator.errors import ClawError
-from clawperator.policy import Policy, PolicyRule, read_rule
+from clawperator.policy.rules import Policy, PolicyRule, read_rule
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
 

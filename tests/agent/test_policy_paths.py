@@ -16,8 +16,8 @@ from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device import run as device_run
 from clawperator.errors import ClawError
-from clawperator.policy import Policy, read_rule
 from clawperator.policy.inheritance import encode_policy
+from clawperator.policy.rules import Policy, read_rule
 from tests.device.phone_servers import running_phone_server
 from tests.replay.flows import FLOWS, record
 from tests.skills.sample_skills import ID, write_skill

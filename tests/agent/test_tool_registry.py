@@ -12,7 +12,7 @@ from clawperator.agent.tool_registry import SIMPLE_TOOLS, ToolRegistry, filter_t
 from clawperator.agent.tools import builtin_tools
 from clawperator.commands.model import Level
 from clawperator.errors import ClawError
-from clawperator.policy import Governed, Policy, read_rule
+from clawperator.policy.rules import Governed, Policy, read_rule
 
 Work = Callable[[Mapping[str, Any], ToolContext], ToolResult]
 

@@ -19,8 +19,8 @@ from clawperator.commands import CLAW_COMMANDS, leaves
 from clawperator.device import evidence as device_evidence
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import PhoneServer
-from clawperator.policy import Policy, read_rule
 from clawperator.policy.inheritance import encode_policy
+from clawperator.policy.rules import Policy, read_rule
 from clawperator.schemas import schema
 from clawperator.ui.parse import parse_hierarchy
 from tests.device.phone_servers import running_phone_server

@@ -21,7 +21,8 @@ from clawperator.device import evidence as module
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.evidence import CaptureSource
 from clawperator.errors import ClawError
-from clawperator.policy import Policy, PolicyGate, check_actions, enforcing, policy_in_force, read_rule
+from clawperator.policy.enforcement import PolicyGate, check_actions, enforcing, policy_in_force
+from clawperator.policy.rules import Policy, read_rule
 from clawperator.ui.node import Node
 from clawperator.ui.write import write_hierarchy
 from tests.ui.trees import hierarchy, node

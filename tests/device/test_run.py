@@ -24,7 +24,8 @@ from clawperator.device.lease import Holder, lease
 from clawperator.device.operators import OperatorChoice
 from clawperator.device.run import add_views, reconcile, run_plan
 from clawperator.errors import ClawError, default_hint
-from clawperator.policy import Policy, PolicyGate, enforcing, policy_environment, read_rule
+from clawperator.policy.enforcement import PolicyGate, enforcing, policy_environment
+from clawperator.policy.rules import Policy, read_rule
 from clawperator.testing import ScriptedBackend
 
 DEVICE = Device("claw-1", Endpoint("127.0.0.1", 1, simulated=True))
@@ -232,7 +233,9 @@ def test_a_policy_may_come_from_the_process_that_started_this_one(
         variables = policy_environment()
     monkeypatch.delitem(sys.modules, "clawperator.policy.enforcement")  # nothing in this process set a policy
     if not inherited:
-        monkeypatch.setattr("clawperator.policy.check_actions", lambda _: pytest.fail("no policy is in force"))
+        monkeypatch.setattr(
+            "clawperator.policy.enforcement.check_actions", lambda _: pytest.fail("no policy is in force")
+        )
         run(click(textEquals="Delete", index=1))
         assert watched[0].check_target is None
         return

@@ -19,7 +19,8 @@ from clawperator.device.secrets import (
     note_recordings,
 )
 from clawperator.errors import ClawError
-from clawperator.policy import Policy, PolicyGate, enforcing
+from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.rules import Policy
 
 SECRET = "correct horse 7"
 

@@ -14,7 +14,7 @@ from clawperator.agent import InventoryEntry, Tool, command_inventory
 from clawperator.cli.claw.command_tools import CommandContext, prepare
 from clawperator.commands import CLAW_COMMANDS, COMMANDS, LEVELS, Command, Flag, find_by_path, leaves
 from clawperator.errors import ClawError
-from clawperator.policy import Policy, read_rule
+from clawperator.policy.rules import Policy, read_rule
 from tests.support.running import claw_json
 
 VALUES = ("x1", "com.example.app", "a b", "42", "Zürich", "it's", "--odd")

@@ -13,21 +13,17 @@ from hypothesis import strategies as st
 
 from clawperator.commands import LEVELS, Level
 from clawperator.errors import ClawError
-from clawperator.policy import (
-    Governed,
-    Policy,
-    PolicyEntry,
+from clawperator.policy.actions import action_entry
+from clawperator.policy.enforcement import (
     PolicyGate,
-    action_entry,
     check_actions,
     check_call,
     enforcing,
     inherited_policy,
     policy_environment,
-    read_rule,
-    restricted,
 )
-from clawperator.policy.inheritance import decode_policy, encode_policy
+from clawperator.policy.inheritance import decode_policy, encode_policy, restricted
+from clawperator.policy.rules import Governed, Policy, PolicyEntry, read_rule
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import clawperator
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from clawperator.commands import LEVELS, Level
 from clawperator.errors import ClawError
-from clawperator.policy import DEFAULT_MODE, Policy, PolicyRule, read_rule
+from clawperator.policy.rules import DEFAULT_MODE, Policy, PolicyRule, read_rule
 
 
 class Permissions(Struct, frozen=True):

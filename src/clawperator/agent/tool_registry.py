@@ -11,7 +11,8 @@ from clawperator.agent.confinement import confining
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
-from clawperator.policy import Asker, Policy, PolicyDecision, PolicyGate, denial, enforcing, strictest
+from clawperator.policy.enforcement import PolicyGate, denial, enforcing
+from clawperator.policy.rules import Asker, Policy, PolicyDecision, strictest
 
 # The tools of simple mode: read the screen, click and type.
 SIMPLE_TOOLS = frozenset(name for name, row in ACTIONS.items() if row.in_simple_mode)

@@ -151,7 +151,8 @@ def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions
     for flag in arguments.ignored:
         console.warn(f"{name} has no option {flag}; ignored")
     if POLICY_VARIABLE in os.environ:  # started by a claw: its policy holds here too
-        from clawperator.policy import check_calls, command_entry
+        from clawperator.policy.commands import command_entry
+        from clawperator.policy.enforcement import check_calls
 
         check_calls([(command_entry(command, name, arguments.words, arguments.values), {})])
     call = Call(name, arguments, options, console)

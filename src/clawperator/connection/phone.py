@@ -49,7 +49,7 @@ class ConnectedPhone(AndroidPhone):
     ) -> str:
         """Pull a recording from the device, by default the last one. Returns the path of the file."""
         from clawperator.device import PULL_SECONDS, find_operator, pull_recording
-        from clawperator.policy import check_call
+        from clawperator.policy.enforcement import check_call
 
         check_call("recording_pull", "act", session_id or "")
         limit = milliseconds(PULL_SECONDS if timeout is None else timeout, _LONGEST_SHELL_MS)
@@ -63,7 +63,7 @@ class ConnectedPhone(AndroidPhone):
         A shell can do anything: under a policy it requires the level full.
         """
         from clawperator.device import command_line, run_shell
-        from clawperator.policy import check_call
+        from clawperator.policy.enforcement import check_call
 
         check_call("shell", "full", command_line(command, *arguments), command)
 

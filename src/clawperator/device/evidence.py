@@ -26,7 +26,7 @@ from clawperator.device.adb.screencap import capture_png
 from clawperator.device.run import run_plan
 from clawperator.engine.privacy import mask_passwords, mask_secrets
 from clawperator.errors import ClawError
-from clawperator.policy import PolicyGate, check_actions, enforcing, inherited_policy
+from clawperator.policy.enforcement import PolicyGate, check_actions, enforcing, inherited_policy
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.passwords import has_password

@@ -75,7 +75,7 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     """
     if POLICY_VARIABLE in os.environ or "clawperator.policy.enforcement" in sys.modules:
         # Without that module no policy is in force, and importing it would cost every command.
-        from clawperator.policy import check_actions
+        from clawperator.policy.enforcement import check_actions
 
         check_actions(plan.document["actions"])
     if any(ACTIONS[action.type].uri_param for action in plan.execution.actions):

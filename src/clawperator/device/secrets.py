@@ -124,7 +124,7 @@ def _check_allowed(source: TextSource) -> None:
     if POLICY_VARIABLE not in os.environ and "clawperator.policy.enforcement" not in sys.modules:
         return
     from clawperator._home import config_file
-    from clawperator.policy import policy_in_force
+    from clawperator.policy.enforcement import policy_in_force
 
     if not policy_in_force() or is_declared(source):
         return

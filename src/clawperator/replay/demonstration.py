@@ -12,7 +12,7 @@ from clawperator._files import open_regular
 from clawperator.connection import ConnectedPhone
 from clawperator.device import masked_tree
 from clawperator.errors import ClawError
-from clawperator.policy import check_actions
+from clawperator.policy.enforcement import check_actions
 from clawperator.recording import (
     Event,
     PasswordMasker,

@@ -12,7 +12,7 @@ from clawperator.agent import (
     builtin_tools,
     user_settings,
 )
-from clawperator.policy import Policy
+from clawperator.policy.rules import Policy
 
 
 class ServerAccess(Struct, frozen=True):

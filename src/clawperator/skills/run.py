@@ -25,7 +25,7 @@ from clawperator.device import (
     require_awake,
 )
 from clawperator.errors import ClawError
-from clawperator.policy import check_call, policy_environment
+from clawperator.policy.enforcement import check_call, policy_environment
 from clawperator.skills.contract import (
     SkillAgent,
     SkillContract,

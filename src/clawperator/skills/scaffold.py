@@ -12,7 +12,7 @@ from clawperator._environment import parent_process
 from clawperator._files import AtomicFile, why
 from clawperator._trust import folder_trust, registry_trust, trust_folder, trust_registry
 from clawperator.errors import ClawError
-from clawperator.policy import inherited_policy
+from clawperator.policy.enforcement import inherited_policy
 from clawperator.skills.registry import (
     SkillRegistry,
     configured_registry,

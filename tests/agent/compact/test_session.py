@@ -13,7 +13,7 @@ from clawperator.agent.ports import ToolContext
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.errors import ClawError
-from clawperator.policy import Asker, Policy, read_rule
+from clawperator.policy.rules import Asker, Policy, read_rule
 from tests.device.phone_servers import running_phone_server
 
 

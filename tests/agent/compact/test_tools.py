@@ -15,7 +15,7 @@ from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.commands import LEVELS, Level
 from clawperator.contract.actions import ACTIONS
-from clawperator.policy import Policy
+from clawperator.policy.rules import Policy
 from tests.agent.models.model_server import tool
 
 ALL = {made.name: made for made in compact_tools(builtin_tools())}

@@ -4,7 +4,7 @@ from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.ports import Answer, BrainRequest, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
-from clawperator.policy import Policy
+from clawperator.policy.rules import Policy
 
 
 def run_on_phone(prompt: str, context: ToolContext) -> tuple[list[str], Answer]:

@@ -56,7 +56,7 @@ from clawperator.connection import only_step
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit.layout import PlacedView, field_text
-from clawperator.policy import Policy
+from clawperator.policy.rules import Policy
 from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui.node import Node
 from clawperator.ui.visible import visible_nodes

@@ -22,7 +22,7 @@ from clawperator.agent.turns.conversation import run_turns
 from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
 from clawperator.agent.turns.events import EventStream
 from clawperator.errors import ClawError
-from clawperator.policy import Policy
+from clawperator.policy.rules import Policy
 from tests.agent.scripted import Script, ScriptedBrain, answering, tool
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 

@@ -21,7 +21,8 @@ from clawperator.errors import ClawError
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import View, button, column, field, frame, item, listing, row, switch, text
-from clawperator.policy import Policy, PolicyGate, enforcing, read_rule
+from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.rules import Policy, read_rule
 from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import outline_of, screen_frame

@@ -24,7 +24,7 @@ from clawperator.agent.lenient_json import read_json
 from clawperator.agent.mcp.process import LONGEST_LINE, ServerProcess
 from clawperator.agent.settings import McpServer
 from clawperator.errors import ClawError, RefusedError
-from clawperator.policy import policy_environment
+from clawperator.policy.enforcement import policy_environment
 
 Phase = Literal["spawn_connect", "initialize_handshake", "tool_discovery", "invocation"]
 

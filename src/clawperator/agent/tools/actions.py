@@ -18,7 +18,7 @@ from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import TimeoutMs
 from clawperator.contract.limits import MAX_EXECUTION_ACTIONS
 from clawperator.contract.normalise import normalise_execution
-from clawperator.policy import action_entry
+from clawperator.policy.actions import action_entry
 
 RUN_EXECUTION = "run_execution"
 

@@ -19,7 +19,9 @@ from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns.events import EventStream
 from clawperator.commands import BackendName
 from clawperator.errors import ClawError
-from clawperator.policy import Asker, Policy, PolicyGate, enforcing, inherited_policy, restricted
+from clawperator.policy.enforcement import PolicyGate, enforcing, inherited_policy
+from clawperator.policy.inheritance import restricted
+from clawperator.policy.rules import Asker, Policy
 
 # The prefix of every MCP tool's name.
 MCP_PREFIX = "mcp__"

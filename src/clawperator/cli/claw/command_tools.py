@@ -34,7 +34,9 @@ from clawperator.commands import Command, Flag, find_by_path, resolve_handler
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ExecutionResult
 from clawperator.errors import CODES, ClawError
-from clawperator.policy import PolicyEntry, check_actions, command_entry
+from clawperator.policy.commands import command_entry
+from clawperator.policy.enforcement import check_actions
+from clawperator.policy.rules import PolicyEntry
 
 # These print while they run, and have no single result.
 _STREAMING = ("logs", "watch")

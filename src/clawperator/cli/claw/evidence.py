@@ -10,7 +10,7 @@ from clawperator.cli.claw.command_line import FORMAT_FLAG, FORMAT_VARIABLE
 from clawperator.cli.claw.response import Response
 from clawperator.cli.evidence import FLAG, EvidenceRecorder, RunDescription, words_of
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.policy import PolicyGate, enforcing
+from clawperator.policy.enforcement import PolicyGate, enforcing
 
 
 def turns_with_evidence(

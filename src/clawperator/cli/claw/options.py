@@ -10,7 +10,7 @@ from clawperator.agent import DEFAULT_DIRECTORY, LEVELS, AgentOptions
 from clawperator.cli.claw.command_line import FORMAT_FLAG, FORMAT_VARIABLE
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.commands import BACKENDS, BackendName
-from clawperator.policy import Governed, read_level
+from clawperator.policy.rules import Governed, read_level
 
 
 def agent_options(arguments: ParsedArguments) -> AgentOptions:

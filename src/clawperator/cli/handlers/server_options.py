@@ -12,7 +12,7 @@ from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import usage
 from clawperator.commands import LEVELS, Level
 from clawperator.errors import ClawError
-from clawperator.policy import read_level
+from clawperator.policy.rules import read_level
 
 
 def server_options(call: Call) -> AgentOptions:

@@ -20,7 +20,9 @@ from clawperator.agent import (
 )
 from clawperator.commands import find_by_path
 from clawperator.errors import ClawError
-from clawperator.policy import GovernedCall, PolicyGate, check_calls, command_entry, enforcing
+from clawperator.policy.commands import command_entry
+from clawperator.policy.enforcement import PolicyGate, check_calls, enforcing
+from clawperator.policy.rules import GovernedCall
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.http.sse import EventHub
 from clawperator.serve.http.workers import Workers

@@ -9,7 +9,7 @@ from msgspec import Struct
 from clawperator._files import open_regular, why
 from clawperator.agent import WorkingFolder, confine
 from clawperator.errors import ClawError
-from clawperator.policy import check_call
+from clawperator.policy.enforcement import check_call
 
 SCREEN_URI = "clawperator://screen"
 FILE_URI = "clawperator://files/"

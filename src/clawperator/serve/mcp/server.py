@@ -25,7 +25,7 @@ from clawperator.agent import (
     timeout_error,
 )
 from clawperator.errors import ClawError
-from clawperator.policy import PolicyGate, enforcing
+from clawperator.policy.enforcement import PolicyGate, enforcing
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.mcp.calls import CallRunner
 from clawperator.serve.mcp.clients import McpClient, McpClients

@@ -19,7 +19,7 @@ from clawperator.device import (
     user_input,
 )
 from clawperator.errors import ClawError
-from clawperator.policy import check_actions, check_call
+from clawperator.policy.enforcement import check_actions, check_call
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (
     CloseRequest,

@@ -20,7 +20,10 @@ from clawperator._deadline import limited
 from clawperator.commands import find_by_path
 from clawperator.device import LiveLook, LiveSource, References, active_recording, is_live_view, lease_conflict
 from clawperator.errors import ClawError
-from clawperator.policy import Policy, PolicyGate, action_entry, command_entry, enforcing
+from clawperator.policy.actions import action_entry
+from clawperator.policy.commands import command_entry
+from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.rules import Policy
 from clawperator.serve.page.screen_document import ShownScreen, read_screen
 
 # How long a reader may wait for a change.

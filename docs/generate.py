@@ -19,7 +19,9 @@ import clawperator
 from clawperator import skill_api, testing
 from clawperator.agent import KINDS, builtin_tools, compact_tools
 from clawperator.cli.help import claw_help_text, help_text
-from clawperator.commands import CLAW_COMMANDS, COMMANDS, Command, leaves
+from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.commands.model import Command
+from clawperator.commands.registry import COMMANDS, leaves
 from clawperator.connection.phone import ConnectedPhone
 from clawperator.contract.action_types import Retry
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS

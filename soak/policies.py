@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from clawperator.commands import LEVELS, Level
+from clawperator.commands.model import LEVELS, Level
 from clawperator.contract.actions import ACTIONS
 from clawperator.device import run as device_run
 from clawperator.policy.actions import action_entry

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import clawperator
 from clawperator._hints import HINTS
-from clawperator.commands import COMMANDS, find_command
 from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.commands.registry import COMMANDS, find_command
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import validate
 from clawperator.errors import CODES, ClawError

@@ -20,7 +20,7 @@ from clawperator._trust import (
 )
 from clawperator.agent.inventory.inventory import command_inventory
 from clawperator.agent.settings import read_settings
-from clawperator.commands import CLAW_COMMANDS
+from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.errors import ClawError
 from clawperator.skills.registry import open_registry, shipped_registry
 from tests.support.running import claw, claw_json, clawperator

@@ -15,7 +15,8 @@ import pytest
 
 from clawperator._deadline import Deadline
 from clawperator.cli.handlers import execution
-from clawperator.commands import CLAW_COMMANDS, leaves
+from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.commands.registry import leaves
 from clawperator.device import evidence as device_evidence
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import PhoneServer

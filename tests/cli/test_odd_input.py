@@ -10,7 +10,9 @@ import pytest
 
 from clawperator.cli import dispatch
 from clawperator.cli.claw import dispatch as claw_dispatch
-from clawperator.commands import CLAW_COMMANDS, CLAW_GLOBALS, GLOBALS, Command, Flag, leaves
+from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
+from clawperator.commands.model import Command, Flag
+from clawperator.commands.registry import GLOBALS, leaves
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, claw, clawperator
 

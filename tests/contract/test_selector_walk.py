@@ -4,7 +4,8 @@ import json
 import re
 
 from clawperator.agent.tools import builtin_tools
-from clawperator.commands import RELATION_FLAGS, STATES, TEXT_FLAGS, find_command
+from clawperator.commands.registry import find_command
+from clawperator.commands.selectors import RELATION_FLAGS, STATES, TEXT_FLAGS
 from clawperator.connection.selectors import FIELDS
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.selectors import HOST_FIELDS, NodeMatcher, NodeSelector

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.commands import BACKENDS
+from clawperator.commands.model import BACKENDS
 from clawperator.device.settings import default_backend, default_timeout_ms, named_operator
 from clawperator.errors import ClawError
 

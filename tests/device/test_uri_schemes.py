@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import clawperator
-from clawperator.commands import BackendName
+from clawperator.commands.model import BackendName
 from clawperator.connection import ConnectedPhone
 from clawperator.contract.execution import validate
 from clawperator.device.adb.client import Device, Endpoint

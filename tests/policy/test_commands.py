@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from clawperator.agent import InventoryEntry, Tool, command_inventory
 from clawperator.cli.claw.command_tools import CommandContext, prepare
-from clawperator.commands import CLAW_COMMANDS, COMMANDS, LEVELS, Command, Flag, find_by_path, leaves
+from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.commands.model import LEVELS, Command, Flag
+from clawperator.commands.registry import COMMANDS, find_by_path, leaves
 from clawperator.errors import ClawError
 from clawperator.policy.rules import Policy, read_rule
 from tests.support.running import claw_json

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.commands import LEVELS, Level
+from clawperator.commands.model import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.policy.actions import action_entry
 from clawperator.policy.enforcement import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.commands import Level
+from clawperator.commands.model import Level
 from clawperator.policy.rules import subjects_of
 
 

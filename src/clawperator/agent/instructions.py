@@ -5,7 +5,8 @@ In a file the instructions are a section between two markers. Only that section 
 
 from typing import Literal
 
-from clawperator.commands import Command, leaves
+from clawperator.commands.model import Command
+from clawperator.commands.registry import leaves
 
 InstructionFormat = Literal["agents", "skill"]
 INSTRUCTION_FORMATS: tuple[InstructionFormat, ...] = ("agents", "skill")

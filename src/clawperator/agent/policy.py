@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from clawperator.commands import LEVELS, Level
+from clawperator.commands.model import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.policy.rules import DEFAULT_MODE, Policy, PolicyRule, read_rule
 

@@ -9,7 +9,7 @@ from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.confinement import WorkingFolder
 from clawperator.agent.sessions.files import DEFAULT_DIRECTORY
 from clawperator.agent.sessions.records import Denial, Usage
-from clawperator.commands import LEVELS, BackendName, Level
+from clawperator.commands.model import LEVELS, BackendName, Level
 from clawperator.errors import ClawError
 
 __all__ = [

@@ -29,7 +29,7 @@ from clawperator._files import open_regular, why
 from clawperator._text import printable
 from clawperator._trust import CONTROL_FOLDER, SETTINGS_NAMES, Trust, config_home, folder_trust, is_users_own
 from clawperator.agent.policy import Permissions
-from clawperator.commands import LEVELS, Level
+from clawperator.commands.model import LEVELS, Level
 from clawperator.policy.rules import PolicyRule, read_level, read_rule
 
 _MOST_BYTES = 1024 * 1024

@@ -11,7 +11,8 @@ from msgspec import Struct
 from clawperator._text import distance, is_blank, nearest, read_number
 from clawperator.cli.console import LOG_LEVELS, Console
 from clawperator.cli.parsing import ParsedArguments, by_name, invalid, parse, usage
-from clawperator.commands import COMMANDS, GLOBALS, Command, find_command, replacement, value_flags
+from clawperator.commands.model import Command
+from clawperator.commands.registry import COMMANDS, GLOBALS, find_command, replacement, value_flags
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from clawperator.cli.command_line import (
 )
 from clawperator.cli.console import Console, print_bytes, print_pieces
 from clawperator.cli.parsing import usage
-from clawperator.commands import POLICY_VARIABLE, Command, resolve_handler
+from clawperator.commands.model import POLICY_VARIABLE, Command, resolve_handler
 from clawperator.errors import ClawError
 
 # These documents are printed on one line whatever format was requested.

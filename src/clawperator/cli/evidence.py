@@ -15,7 +15,7 @@ from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.outcome import run_to_end
 from clawperator.cli.parsing import ParsedArguments, usage
 from clawperator.cli.time_limit import paused_limit
-from clawperator.commands import BackendName
+from clawperator.commands.model import BackendName
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 

@@ -6,7 +6,7 @@ from textwrap import wrap
 
 from clawperator import __version__
 from clawperator.cli.command_line import Call, TextResult, find_named
-from clawperator.commands import Command, Flag
+from clawperator.commands.model import Command, Flag
 
 # Columns of a line, and of the flags and the commands before their descriptions.
 _LINE = 100
@@ -41,7 +41,7 @@ def help_text(words: list[str]) -> str:
 
     ``UNKNOWN_COMMAND`` or ``USAGE`` when there is no command of that name.
     """
-    from clawperator.commands import GLOBALS, find_by_path
+    from clawperator.commands.registry import GLOBALS, find_by_path
 
     named = list(takewhile(lambda word: not word.startswith("-"), words))
     if not named:
@@ -61,7 +61,7 @@ def help_text(words: list[str]) -> str:
 
 def claw_help_text(command: Command | None) -> str:
     """Help for one command of ``claw``, or for all."""
-    from clawperator.commands import CLAW_COMMANDS, CLAW_GLOBALS
+    from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 
     if command is not None:
         return command_help(command, "claw", command.name)

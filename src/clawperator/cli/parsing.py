@@ -10,7 +10,7 @@ from typing import NoReturn
 from msgspec import Struct
 
 from clawperator._text import distance, nearest, read_number
-from clawperator.commands import Command, Flag
+from clawperator.commands.model import Command, Flag
 from clawperator.errors import ClawError
 
 MISSING = "<missing>"

@@ -18,7 +18,7 @@ from clawperator.errors import ClawError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clawperator.commands import BackendName
+    from clawperator.commands.model import BackendName
     from clawperator.connection.android_phone import AndroidPhone
     from clawperator.connection.async_phone import AsyncConnectedPhone
     from clawperator.connection.calls import PhoneCalls, listening_to_calls
@@ -102,7 +102,7 @@ def connect(
     same defaults: environment variables, then ``clawperator.toml``. Nothing stays
     open: each action uses a connection of its own and holds the device's lease while it runs.
     """
-    from clawperator.commands import BACKENDS
+    from clawperator.commands.model import BACKENDS
     from clawperator.connection.phone import ConnectedPhone
     from clawperator.device import default_backend, default_timeout_ms, resolve_device
 

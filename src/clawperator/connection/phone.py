@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from clawperator.commands import BackendName
+from clawperator.commands.model import BackendName
 from clawperator.connection.android_phone import AndroidPhone
 from clawperator.connection.calls import milliseconds
 from clawperator.contract.execution import validate

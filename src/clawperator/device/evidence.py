@@ -19,7 +19,7 @@ from msgspec import Struct
 from clawperator._deadline import limited
 from clawperator._files import AtomicFile, make_private_folder, why
 from clawperator._notes import listening
-from clawperator.commands import BackendName
+from clawperator.commands.model import BackendName
 from clawperator.contract.execution import single_action, validate
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.screencap import capture_png

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from clawperator.commands import BackendName
+from clawperator.commands.model import BackendName
 from clawperator.contract.execution import single_action, validate
 from clawperator.contract.wire import snapshot_id
 from clawperator.device.adb.client import Device

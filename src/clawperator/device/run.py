@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from clawperator._deadline import Deadline, limited
 from clawperator._notes import trace
-from clawperator.commands import POLICY_VARIABLE, BackendName
+from clawperator.commands.model import POLICY_VARIABLE, BackendName
 from clawperator.contract.action_params import SESSION_ID
 from clawperator.contract.action_types import is_snapshot
 from clawperator.contract.actions import ACTIONS

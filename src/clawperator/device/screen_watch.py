@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator.commands import BackendName
+from clawperator.commands.model import BackendName
 from clawperator.contract.execution import single_action, validate
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb.client import Device

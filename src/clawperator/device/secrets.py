@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from clawperator._home import product_home
-from clawperator.commands import POLICY_VARIABLE
+from clawperator.commands.model import POLICY_VARIABLE
 from clawperator.contract.action_params import SESSION_ID, TextSource
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH

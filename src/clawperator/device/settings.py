@@ -2,7 +2,7 @@
 
 from clawperator._settings import setting
 from clawperator._text import read_number
-from clawperator.commands import BACKENDS, BackendName
+from clawperator.commands.model import BACKENDS, BackendName
 from clawperator.contract.action_params import PACKAGE_NAME
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.wire import OPERATOR_PACKAGE

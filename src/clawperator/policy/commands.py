@@ -3,7 +3,8 @@
 import shlex
 from collections.abc import Mapping
 
-from clawperator.commands import Command, command_names
+from clawperator.commands.model import Command
+from clawperator.commands.registry import command_names
 from clawperator.contract.actions import ACTIONS
 from clawperator.policy.rules import PolicyEntry
 

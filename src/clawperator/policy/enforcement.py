@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from clawperator.commands import POLICY_VARIABLE
+from clawperator.commands.model import POLICY_VARIABLE
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.commands import Level
+    from clawperator.commands.model import Level
     from clawperator.policy.rules import Asker, Governed, GovernedCall, Policy, PolicyDecision
 
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.commands import POLICY_VARIABLE, Level
+from clawperator.commands.model import POLICY_VARIABLE, Level
 from clawperator.errors import ClawError
 from clawperator.policy.rules import Policy, PolicyRule, read_rule
 

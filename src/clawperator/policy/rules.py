@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from clawperator.commands import LEVELS, POLICY_VARIABLE, Level
+from clawperator.commands.model import LEVELS, POLICY_VARIABLE, Level
 
 DEFAULT_MODE: Level = "act"
 _LONGEST_RULE = 1_024

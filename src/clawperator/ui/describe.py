@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from clawperator._text import printable
-from clawperator.commands import render_flags
+from clawperator.commands.selectors import render_flags
 from clawperator.contract.selectors import NodeSelector
 from clawperator.ui.find import find_nodes
 from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node

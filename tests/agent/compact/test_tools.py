@@ -13,7 +13,7 @@ from clawperator.agent.models.brain import SYSTEM_PROMPT
 from clawperator.agent.models.toolset import tool_definitions
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
-from clawperator.commands import LEVELS, Level
+from clawperator.commands.model import LEVELS, Level
 from clawperator.contract.actions import ACTIONS
 from clawperator.policy.rules import Policy
 from tests.agent.models.model_server import tool

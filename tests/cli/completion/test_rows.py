@@ -7,7 +7,9 @@ import pytest
 from clawperator._settings import OUTPUTS
 from clawperator.cli.completion.rows import FILES, FOLDERS, rows, value_rules
 from clawperator.cli.console import LOG_LEVELS
-from clawperator.commands import BACKENDS, CLAW_COMMANDS, GLOBALS, LEVELS, Flag, find_by_path
+from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.commands.model import BACKENDS, LEVELS, Flag
+from clawperator.commands.registry import GLOBALS, find_by_path
 from clawperator.contract.action_params import DIRECTIONS, ViewName
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.keys import KEY_CODES

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from clawperator.cli.completion.rows import LIST_SERIALS
-from clawperator.commands import CLAW_COMMANDS, COMMANDS, leaves
-from clawperator.commands.registry import all_flags
+from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.commands.registry import COMMANDS, all_flags, leaves
 from tests.support.required_programs import require_program
 from tests.support.running import clawperator
 

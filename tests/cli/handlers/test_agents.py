@@ -21,7 +21,7 @@ from clawperator.agent.instructions import (
     merge_section,
     section,
 )
-from clawperator.commands import find_by_path, leaves
+from clawperator.commands.registry import find_by_path, leaves
 from tests.support.running import clawperator
 
 pytestmark = pytest.mark.usefixtures("folder")

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from clawperator.commands import ELEMENT, RELATION_FLAGS, STATES, TEXT_FLAGS, find_command, render_flags
+from clawperator.commands.registry import find_command
+from clawperator.commands.selectors import ELEMENT, RELATION_FLAGS, STATES, TEXT_FLAGS, render_flags
 from clawperator.contract.selectors import HOST_FIELDS, NodeMatcher, NodeSelector
 from tests.support.running import clawperator
 from tests.ui.test_select import selectors

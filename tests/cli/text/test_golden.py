@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.commands import leaves
+from clawperator.commands.registry import leaves
 from clawperator.contract.wire import OPERATOR_PACKAGES
 from clawperator.device.emulators import emulator
 from clawperator.device.emulators.avd import host_abi

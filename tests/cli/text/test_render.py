@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.cli.text.render import JSON_CONTENT, RENDERERS
-from clawperator.commands import leaves
+from clawperator.commands.registry import leaves
 from tests.skills.sample_skills import write_skill
 from tests.support.routes import Route
 from tests.support.running import claw_json, clawperator

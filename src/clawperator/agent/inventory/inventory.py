@@ -12,7 +12,9 @@ from msgspec import Struct
 from clawperator._text import nearest, printable
 from clawperator.agent.inventory.tokens import APP_NAMES
 from clawperator.agent.ports import Level, Tool
-from clawperator.commands import CLAW_COMMANDS, COMMANDS, Command, command_names
+from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.commands.model import Command
+from clawperator.commands.registry import COMMANDS, command_names
 from clawperator.errors import ClawError
 
 # TYPE_CHECKING without importing typing at start-up; plugins are loaded only for a list of commands.

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from clawperator._typed import convert
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
-from clawperator.commands import Level
+from clawperator.commands.model import Level
 from clawperator.errors import ClawError
 
 P = TypeVar("P", bound=Struct)

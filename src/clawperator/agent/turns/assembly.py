@@ -17,7 +17,7 @@ from clawperator.agent.settings import AgentSettings, McpServer, read_settings
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools import builtin_tools
 from clawperator.agent.turns.events import EventStream
-from clawperator.commands import BackendName
+from clawperator.commands.model import BackendName
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import PolicyGate, enforcing, inherited_policy
 from clawperator.policy.inheritance import restricted

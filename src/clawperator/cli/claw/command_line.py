@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from clawperator.cli.parsing import HELP_HINT, MISSING, ParsedArguments, is_word, parse, parse_error, similar_name
-from clawperator.commands import CLAW_COMMANDS, CLAW_GLOBALS, Command
+from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
+from clawperator.commands.model import Command
 
 FORMAT_FLAG = "--output-format"
 FORMAT_VARIABLE = "CLAW_OUTPUT_FORMAT"

@@ -30,7 +30,8 @@ from clawperator.cli.command_line import Call, GlobalOptions, read_arguments, sp
 from clawperator.cli.console import Console
 from clawperator.cli.handlers.execution import is_best_effort, is_payload_file, run_execution
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.commands import Command, Flag, find_by_path, resolve_handler
+from clawperator.commands.model import Command, Flag, resolve_handler
+from clawperator.commands.registry import find_by_path
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ExecutionResult
 from clawperator.errors import CODES, ClawError

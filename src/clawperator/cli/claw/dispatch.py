@@ -14,7 +14,7 @@ from clawperator.cli.claw.response import Response, failure
 from clawperator.cli.claw.signals import signal_restorer
 from clawperator.cli.console import Console, print_bytes
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.commands import POLICY_VARIABLE, resolve_handler
+from clawperator.commands.model import POLICY_VARIABLE, resolve_handler
 from clawperator.errors import ClawError
 
 
@@ -65,7 +65,7 @@ def respond(arguments: ParsedArguments) -> Response:
 
 def _help(arguments: ParsedArguments) -> Response:
     from clawperator.cli.help import claw_help_text
-    from clawperator.commands import CLAW_COMMANDS
+    from clawperator.commands.claw import CLAW_COMMANDS
 
     command, text = arguments.command, claw_help_text(arguments.command)
     if command is None:

@@ -9,7 +9,7 @@ from clawperator._environment import check_names
 from clawperator.agent import DEFAULT_DIRECTORY, LEVELS, AgentOptions
 from clawperator.cli.claw.command_line import FORMAT_FLAG, FORMAT_VARIABLE
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.commands import BACKENDS, BackendName
+from clawperator.commands.model import BACKENDS, BackendName
 from clawperator.policy.rules import Governed, read_level
 
 

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from clawperator.commands import CLAW_COMMANDS, CLAW_GLOBALS, COMMANDS, GLOBALS, Command, Flag
+from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
+from clawperator.commands.model import Command, Flag
+from clawperator.commands.registry import COMMANDS, GLOBALS
 
 # Markers among the values of a row. The shell replaces each by what it finds.
 FILES = "@files"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from clawperator.cli.completion.rows import FILES, FOLDERS, LIST_SERIALS, SERIALS, Row, flag_values
-from clawperator.commands import Flag
+from clawperator.commands.model import Flag
 
 _HEAD = """\
 #compdef clawperator claw

@@ -11,7 +11,7 @@ from clawperator._typed import decode
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.console import read_stdin
 from clawperator.cli.parsing import ParsedArguments, invalid, usage
-from clawperator.commands import BACKENDS, BackendName, resolve_handler
+from clawperator.commands.model import BACKENDS, BackendName, resolve_handler
 from clawperator.contract.execution import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
 from clawperator.errors import ClawError

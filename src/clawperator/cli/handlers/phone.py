@@ -8,7 +8,7 @@ from clawperator._home import phone_folders
 from clawperator._text import read_number
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.parsing import usage
-from clawperator.commands import OPEN_PAGE
+from clawperator.commands.servers import OPEN_PAGE
 from clawperator.device import (
     list_faults,
     log_event,

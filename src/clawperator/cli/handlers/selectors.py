@@ -6,7 +6,7 @@ from clawperator._text import is_blank, read_number
 from clawperator._typed import decode
 from clawperator.cli.command_line import Call
 from clawperator.cli.parsing import ParsedArguments, invalid
-from clawperator.commands import RELATION_FLAGS, STATES, TEXT_FLAGS
+from clawperator.commands.selectors import RELATION_FLAGS, STATES, TEXT_FLAGS
 from clawperator.errors import ClawError
 
 Selector = dict[str, Any]

@@ -10,7 +10,7 @@ from clawperator.agent import AgentOptions
 from clawperator.cli.command_line import Call
 from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import usage
-from clawperator.commands import LEVELS, Level
+from clawperator.commands.model import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.policy.rules import read_level
 

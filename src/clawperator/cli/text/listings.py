@@ -6,7 +6,7 @@ from typing import Any
 
 from clawperator.cli.text.layout import Block, Fields, Line, Painted, Part, Table, state
 from clawperator.cli.text.values import count, scalar, warning_lines, words
-from clawperator.commands import OPEN_PAGE
+from clawperator.commands.servers import OPEN_PAGE
 
 Document = Mapping[str, Any]
 # Members of a line of the host log that have columns of their own, or repeat the event.

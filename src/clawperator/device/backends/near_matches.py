@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from clawperator._text import one_line, printable
-from clawperator.commands import render_flags
+from clawperator.commands.selectors import render_flags
 from clawperator.contract.execution import Action
 from clawperator.contract.results import StepResult
 from clawperator.contract.selectors import NodeMatcher

@@ -18,7 +18,7 @@ from clawperator.agent import (
     confine,
     confining,
 )
-from clawperator.commands import find_by_path
+from clawperator.commands.registry import find_by_path
 from clawperator.errors import ClawError
 from clawperator.policy.commands import command_entry
 from clawperator.policy.enforcement import PolicyGate, check_calls, enforcing

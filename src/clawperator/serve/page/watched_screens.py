@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from clawperator._deadline import limited
-from clawperator.commands import find_by_path
+from clawperator.commands.registry import find_by_path
 from clawperator.device import LiveLook, LiveSource, References, active_recording, is_live_view, lease_conflict
 from clawperator.errors import ClawError
 from clawperator.policy.actions import action_entry

@@ -5,7 +5,8 @@ import os
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from clawperator.recording import REQUIRED, SOLAR_PACKAGE, export_recording
+from clawperator.recording.compare.strategies.solax import REQUIRED, SOLAR_PACKAGE
+from clawperator.recording.export import export_recording
 from hierarchy import FOREIGN_LABELS, LABELS, PACKAGES, hierarchy
 
 SEED = 20_260_101

@@ -21,7 +21,10 @@ import phone
 import routing
 import servers
 import tree
-from clawperator.recording import REQUIRED, compare_recording, export_recording, parse_recording
+from clawperator.recording.compare.compare import compare_recording
+from clawperator.recording.compare.strategies.solax import REQUIRED
+from clawperator.recording.export import export_recording
+from clawperator.recording.parse import parse_recording
 from measure import CommandFailedError, Work, fastest, peak_memory, run_command
 
 _MB = 1_000_000

@@ -30,7 +30,9 @@ from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
 from clawperator.phone import FAULTS
-from clawperator.recording import FACTS, MATCHES, REQUIRED, SUMMARIES, own_fields
+from clawperator.recording.compare.compare import MATCHES, SUMMARIES
+from clawperator.recording.compare.strategies.solax import REQUIRED
+from clawperator.recording.events import FACTS, own_fields
 from clawperator.schemas import list_schemas
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -16,7 +16,7 @@ from random import Random
 from unittest.mock import patch
 
 from clawperator.phone import start_phone, stop_phone
-from clawperator.recording import export_recording, read_export
+from clawperator.recording.export import export_recording, read_export
 from soak.recordings import RECORDING
 from soak.runner import Run, require
 from tests.agent.sessions.test_crashes import check_after_kills

@@ -7,16 +7,13 @@ from typing import Any
 
 from clawperator.errors import ClawError
 from clawperator.phone.cassette.cassette import load_cassette
-from clawperator.recording import (
-    compare_recording,
-    describe_recording,
-    export_recording,
-    parse_recording,
-    read_export,
-    repair_recording,
-)
+from clawperator.recording.compare.compare import compare_recording
 from clawperator.recording.compare.strategies.declared import read_declaration
+from clawperator.recording.describe import describe_recording
 from clawperator.recording.events import InvalidLineError, decode_event, trim_line
+from clawperator.recording.export import export_recording, read_export
+from clawperator.recording.parse import parse_recording
+from clawperator.recording.repair import repair_recording
 from clawperator.report import write_report
 from soak.fuzz import Target, reads, reads_file
 from soak.runner import require

@@ -16,7 +16,9 @@ from random import Random
 from unittest.mock import patch
 
 from clawperator.errors import ClawError
-from clawperator.recording import describe_recording, export_recording, parse_recording
+from clawperator.recording.describe import describe_recording
+from clawperator.recording.export import export_recording
+from clawperator.recording.parse import parse_recording
 from clawperator.testing import simulated_phone
 from soak.runner import Run, require
 from tests.agent.models.model_server import model_server

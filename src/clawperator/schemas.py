@@ -25,18 +25,13 @@ from clawperator.device import (
     ScreenReport,
 )
 from clawperator.errors import CODES, ClawError
-from clawperator.recording import (
-    FACTS,
-    CompareReport,
-    Declaration,
-    Export,
-    ExportResult,
-    Header,
-    Narrative,
-    ParseResult,
-    RepairResult,
-    StepLog,
-)
+from clawperator.recording.compare.compare import CompareReport
+from clawperator.recording.compare.strategies.declared import Declaration
+from clawperator.recording.describe import Narrative
+from clawperator.recording.events import FACTS, Header
+from clawperator.recording.export import Export, ExportResult
+from clawperator.recording.parse import ParseResult, StepLog
+from clawperator.recording.repair import RepairResult
 from clawperator.replay import ReplayPlan, ReplayReport
 from clawperator.report import ReportResult
 

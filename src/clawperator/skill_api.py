@@ -89,7 +89,7 @@ class Skill:
 
     def hide_keyboard(self) -> None:
         """Press Back if a keyboard is shown: it may cover what is clicked next."""
-        from clawperator.recording import is_keyboard
+        from clawperator.recording.heuristics import is_keyboard
 
         if is_keyboard(self.phone.snapshot().overlay_package or ""):
             self.phone.back()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clawperator.errors import ClawError
-from clawperator.recording import export_recording
+from clawperator.recording.export import export_recording
 from clawperator.report import builder as builder_module
 from clawperator.report import write_report
 from clawperator.testing import simulated_phone

@@ -13,16 +13,12 @@ from clawperator.connection import ConnectedPhone
 from clawperator.device import masked_tree
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_actions
-from clawperator.recording import (
-    Event,
-    PasswordMasker,
-    Recording,
-    SeqGaps,
-    derive_checkpoints,
-    has_snapshot,
-    is_export,
-    load_demonstration,
-)
+from clawperator.recording.compare.strategies.derived import derive_checkpoints
+from clawperator.recording.events import Event, has_snapshot
+from clawperator.recording.export import is_export, load_demonstration
+from clawperator.recording.gaps import SeqGaps
+from clawperator.recording.masking import PasswordMasker
+from clawperator.recording.reader import Recording
 from clawperator.replay.planner import EventWithScreen, RecordedSteps, build_steps, steps_until
 from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport, plan_document, report_document
 from clawperator.replay.run import StepOutcome, run_steps

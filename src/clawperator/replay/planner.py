@@ -11,24 +11,18 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.recording import (
-    SYSTEM_UI,
-    ActionReader,
+from clawperator.recording.actions import ActionReader
+from clawperator.recording.events import ClickFacts, EventFacts, ScrollFacts, TextChangeFacts
+from clawperator.recording.heuristics import SYSTEM_UI, NavigationKey, is_keyboard, is_launcher
+from clawperator.recording.user_actions import (
     AppOpened,
-    ClickFacts,
     Direction,
-    EventFacts,
-    NavigationKey,
-    ScrollFacts,
-    TextChangeFacts,
     UserAction,
     UserKey,
     UserScroll,
     UserTap,
     UserText,
     WindowShown,
-    is_keyboard,
-    is_launcher,
 )
 from clawperator.replay.fingerprint import ScreenMarks, recorded_screen, screen_marks
 from clawperator.replay.target import RecordedTarget, matching_nodes, recorded_target, switch_state

@@ -15,7 +15,8 @@ from clawperator._deadline import Deadline
 from clawperator.connection import ConnectedPhone, Snapshot, only_step, read_scrolled, read_snapshot
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
-from clawperator.recording import Direction, is_keyboard
+from clawperator.recording.heuristics import is_keyboard
+from clawperator.recording.user_actions import Direction
 from clawperator.replay.fingerprint import MIN_SIMILARITY, ScreenMarks, screen_marks
 from clawperator.replay.locate import LocatedTarget, find_field, find_target
 from clawperator.replay.planner import RecordedSteps, ReplayStep

@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator.connection import Snapshot
-from clawperator.recording import ClickFacts, id_name
+from clawperator.recording.events import ClickFacts
+from clawperator.recording.heuristics import id_name
 from clawperator.replay.fingerprint import SHARED_IDS, is_text_field
 from clawperator.ui.node import NOWHERE, Bounds, Node
 from clawperator.ui.roles import role_of

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from clawperator._text import printable
 from clawperator.connection import Snapshot
-from clawperator.recording import is_launcher
+from clawperator.recording.heuristics import is_launcher
 from clawperator.replay.fingerprint import ScreenMarks, is_text_field
 from clawperator.ui.visible import visible_nodes
 

@@ -10,26 +10,15 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from clawperator._files import open_regular
-from clawperator.recording import (
-    FACTS,
-    ClickFacts,
-    DescribedStep,
-    Event,
-    EventFacts,
-    Export,
-    PasswordMasker,
-    Recording,
-    SeqGaps,
-    StepComparison,
-    compare_step_by_step,
-    described_steps,
-    has_snapshot,
-    id_name,
-    is_export,
-    load_demonstration,
-    own_fields,
-    read_actions,
-)
+from clawperator.recording.actions import read_actions
+from clawperator.recording.compare.step_by_step import StepComparison, compare_step_by_step
+from clawperator.recording.describe import DescribedStep, described_steps
+from clawperator.recording.events import FACTS, ClickFacts, Event, EventFacts, has_snapshot, own_fields
+from clawperator.recording.export import Export, is_export, load_demonstration
+from clawperator.recording.gaps import SeqGaps
+from clawperator.recording.heuristics import id_name
+from clawperator.recording.masking import PasswordMasker
+from clawperator.recording.reader import Recording
 from clawperator.report.builder import MAX_ROWS, PageBuilder, ReportParts, RowScreens
 from clawperator.report.comparison import Comparison, RecordedRows, RunScreens, kept_screens
 from clawperator.report.page_data import NO_SCREEN, Mark, PageList, PageRow, filled, plural, seconds

@@ -9,7 +9,9 @@ from msgspec import UNSET, MsgspecError, Struct, UnsetType
 from clawperator._files import is_same_file, open_regular, why
 from clawperator.device import known_secrets
 from clawperator.errors import ClawError
-from clawperator.recording import Recording, is_export, open_output
+from clawperator.recording.export import is_export
+from clawperator.recording.reader import Recording
+from clawperator.recording.writing import open_output
 from clawperator.report.builder import PageBuilder, ReportParts
 from clawperator.report.evidence import evidence_report, is_bundle, newest_bundle
 from clawperator.report.page import render_page

@@ -7,7 +7,10 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from clawperator._text import printable
-from clawperator.recording import Export, UserKey, UserText, derive_checkpoints, read_actions
+from clawperator.recording.actions import read_actions
+from clawperator.recording.compare.strategies.derived import derive_checkpoints
+from clawperator.recording.export import Export
+from clawperator.recording.user_actions import UserKey, UserText
 from clawperator.skills.templates import (
     RecordedStep,
     SkillTemplate,

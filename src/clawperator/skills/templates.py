@@ -9,16 +9,9 @@ from clawperator._files import open_regular, why
 from clawperator._text import printable
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.errors import ClawError
-from clawperator.recording import (
-    DescribedStep,
-    Export,
-    ExportedClick,
-    ExportedEvent,
-    ExportedTextChange,
-    described_steps,
-    read_actions,
-    read_export,
-)
+from clawperator.recording.actions import read_actions
+from clawperator.recording.describe import DescribedStep, described_steps
+from clawperator.recording.export import Export, ExportedClick, ExportedEvent, ExportedTextChange, read_export
 from clawperator.ui.find import find_nodes
 from clawperator.ui.parse import parse_hierarchy
 

@@ -15,7 +15,7 @@ from clawperator.errors import ClawError
 from clawperator.phone.cassette.cassette import MAX_FILE_BYTES, load_cassette
 from clawperator.phone.cassette.steps import KeyStep, TapStep, TextStep, WaitStep, steps_of
 from clawperator.phone.process.server import PhoneServer, PhoneServerConfig
-from clawperator.recording import export_recording
+from clawperator.recording.export import export_recording
 from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui.node import Node
 from clawperator.ui.parse import parse_hierarchy

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from clawperator.recording import export_recording, parse_recording
 from clawperator.recording.compare.strategies.solax import REQUIRED, find_solax_checkpoints
-from clawperator.recording.export import main_package, read_export
+from clawperator.recording.export import export_recording, main_package, read_export
+from clawperator.recording.parse import parse_recording
 from clawperator.testing import SimulatedPhone
 from tests.support.demonstrations import show_solar_limit, show_video_search
 

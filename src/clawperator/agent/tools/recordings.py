@@ -101,7 +101,7 @@ def _pull(params: PullParams, context: ToolContext) -> ToolResult:
 
 
 def _parse(params: ParseParams, context: ToolContext) -> ToolResult:
-    from clawperator.recording import parse_recording
+    from clawperator.recording.parse import parse_recording
 
     source = _input(params.input, context, "recording_parse")
     out = _out(params.out, source, ".steps.json", context, "recording_parse")
@@ -114,7 +114,7 @@ def _parse(params: ParseParams, context: ToolContext) -> ToolResult:
 
 
 def _describe(params: DescribeParams, context: ToolContext) -> ToolResult:
-    from clawperator.recording import describe_recording
+    from clawperator.recording.describe import describe_recording
 
     narrative, _ = describe_recording(_input(params.input, context, "recording_describe"))
     where = f" in {narrative.appPackage}" if narrative.appPackage else ""
@@ -126,7 +126,7 @@ def _describe(params: DescribeParams, context: ToolContext) -> ToolResult:
 
 
 def _export(params: ExportParams, context: ToolContext) -> ToolResult:
-    from clawperator.recording import export_recording, newest_recording
+    from clawperator.recording.export import export_recording, newest_recording
 
     tool = "recording_export"
     # The newest file of a folder may be a link to outside the working folder.
@@ -143,7 +143,8 @@ def _export(params: ExportParams, context: ToolContext) -> ToolResult:
 
 def _compare(params: CompareParams, context: ToolContext) -> ToolResult:
     """Handled whether the run matches or not; see ``outcome``."""
-    from clawperator.recording import compare_recording, declaration_beside
+    from clawperator.recording.compare.compare import compare_recording
+    from clawperator.recording.compare.inputs import declaration_beside
 
     tool = "recording_compare"
     baseline, result = _input(params.baseline, context, tool), _input(params.result, context, tool)
@@ -224,7 +225,7 @@ def _input(path: str, context: ToolContext, tool: str) -> str:
 
 
 def _out(path: str | UnsetType, source: str, ending: str, context: ToolContext, tool: str) -> str:
-    from clawperator.recording import derived_path
+    from clawperator.recording.writing import derived_path
 
     named = derived_path(source, ending) if path is UNSET else path
     whole = confine(context.working_folder, named, tool, "write")

@@ -8,7 +8,7 @@ from clawperator.cli.console import Progress
 from clawperator.cli.parsing import invalid, usage
 
 if TYPE_CHECKING:
-    from clawperator.recording import Description
+    from clawperator.recording.describe import Description
 
 _PULL_FOLDER = "./recordings/"
 T = TypeVar("T")
@@ -22,7 +22,7 @@ def parse(call: Call) -> CommandResult:
     source, out = call.arguments.get("--input"), call.arguments.get("--out")
     if not source:
         return _needs_input(call)
-    from clawperator.recording import parse_recording
+    from clawperator.recording.parse import parse_recording
 
     result, summary = _with_progress(call, lambda progress: parse_recording(source, out, progress=progress))
     if not call.options.text:
@@ -34,7 +34,7 @@ def describe(call: Call) -> CommandResult | LargeResult:
     source, out = call.arguments.get("--input"), call.arguments.get("--out")
     if not source:
         return _needs_input(call)
-    from clawperator.recording import describe_file
+    from clawperator.recording.describe import describe_file
 
     description = describe_file(source, out)
     if call.options.text:
@@ -56,7 +56,7 @@ def export(call: Call) -> CommandResult:
     source, out = call.arguments.get("--input"), call.arguments.get("--out")
     if not source:
         return _needs_input(call)
-    from clawperator.recording import SNAPSHOT_MODES, export_recording
+    from clawperator.recording.export import SNAPSHOT_MODES, export_recording
 
     mode = SNAPSHOT_MODES.get(chosen := call.arguments.get("--snapshots") or "omit")
     if mode is None:
@@ -70,13 +70,14 @@ def repair(call: Call) -> CommandResult:
     source, out = call.arguments.get("--input"), call.arguments.get("--out")
     if not source:
         return _needs_input(call)
-    from clawperator.recording import repair_recording
+    from clawperator.recording.repair import repair_recording
 
     return CommandResult(repair_recording(source, out))
 
 
 def compare(call: Call) -> CommandResult | LargeResult:
-    from clawperator.recording import MODES, STRATEGIES, compare_recording
+    from clawperator.recording.compare.compare import MODES, compare_recording
+    from clawperator.recording.compare.inputs import STRATEGIES
 
     get = call.arguments.get
     baseline, result, checkpoints = get("--baseline"), get("--result"), get("--checkpoints")

@@ -105,7 +105,7 @@ def _written(call: Call, source: str, result: CommandResult) -> CommandResult:
     """The result, also written to the file of --out."""
     out = call.arguments.get("--out")
     if out:
-        from clawperator.recording import open_output, pretty_json
+        from clawperator.recording.writing import open_output, pretty_json
 
         with open_output(out, source, "RECORDING_REPLAY_FAILED", make_folders=True) as file:
             file.file.write(pretty_json(result.document))

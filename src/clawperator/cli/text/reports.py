@@ -73,7 +73,7 @@ def compare_blocks(report: Document) -> Iterator[Block]:
 
 
 def _matches() -> tuple[str, ...]:
-    from clawperator.recording import MATCHES
+    from clawperator.recording.compare.compare import MATCHES
 
     return MATCHES
 

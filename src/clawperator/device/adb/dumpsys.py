@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from clawperator.device.adb.displays import display_sections, focused_display_id
 from clawperator.engine.driver import Windows
-from clawperator.recording import SYSTEM_UI
+from clawperator.recording.heuristics import SYSTEM_UI
 
 # Each names a component: the focused window, the focused app, the resumed activity. The first is most accurate,
 # but it names no app while a popup has the focus, and nothing during a transition.

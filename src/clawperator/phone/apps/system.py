@@ -6,7 +6,7 @@ from functools import cache
 from clawperator.phone.toolkit.app import App, start
 from clawperator.phone.toolkit.context import AppContext, Effect, InstalledApp
 from clawperator.phone.toolkit.views import Rows, View, button, column, icon, item, listing, row, text, title
-from clawperator.recording import SYSTEM_UI
+from clawperator.recording.heuristics import SYSTEM_UI
 
 ANDROID = "android"
 KEYBOARD = "com.google.android.inputmethod.latin"

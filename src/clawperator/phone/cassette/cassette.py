@@ -15,7 +15,9 @@ from clawperator._files import open_regular, why
 from clawperator.contract.action_params import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.window import Display
-from clawperator.recording import Event, EventFacts, ExportedEvent, Recording, has_snapshot, read_export
+from clawperator.recording.events import Event, EventFacts, has_snapshot
+from clawperator.recording.export import ExportedEvent, read_export
+from clawperator.recording.reader import Recording
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.parse import parse_hierarchy
 

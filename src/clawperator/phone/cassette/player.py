@@ -34,7 +34,7 @@ from clawperator.phone.log.buffer import LogBuffer, Priority
 from clawperator.phone.toolkit.app import App, AppScreen, BackStackEntry
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
-from clawperator.recording import NavigationKey, is_launcher
+from clawperator.recording.heuristics import NavigationKey, is_launcher
 from clawperator.ui.node import Hierarchy
 
 _HOME = "home"

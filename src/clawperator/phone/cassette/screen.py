@@ -10,7 +10,7 @@ from clawperator.phone.cassette.cassette import CassetteSnapshot
 from clawperator.phone.toolkit.app import BackStackEntry
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
-from clawperator.recording import ClickFacts
+from clawperator.recording.events import ClickFacts
 from clawperator.ui.node import Bounds, Hierarchy, Node
 
 _FIELD_CLASSES = ("edittext", "autocompletetextview")

@@ -7,19 +7,10 @@ from msgspec import Struct
 from clawperator._text import printable
 from clawperator.phone.cassette.cassette import Cassette, CassetteSnapshot
 from clawperator.phone.cassette.screen import TapTarget, click_area, fields, find_target
-from clawperator.recording import (
-    CAUSED_WITHIN_MS,
-    ClickFacts,
-    NavigationKey,
-    Number,
-    UserKey,
-    UserScroll,
-    UserTap,
-    UserText,
-    WindowShown,
-    is_launcher,
-    read_actions,
-)
+from clawperator.recording.actions import CAUSED_WITHIN_MS, read_actions
+from clawperator.recording.events import ClickFacts, Number
+from clawperator.recording.heuristics import NavigationKey, is_launcher
+from clawperator.recording.user_actions import UserKey, UserScroll, UserTap, UserText, WindowShown
 
 MAX_WAIT_MS = 30_000
 # A typed text is often submitted, and no event records that: leave time to do it.

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from clawperator.phone.toolkit.app import BackStackEntry
 from clawperator.phone.toolkit.layout import PlacedView
-from clawperator.recording import mask_text
+from clawperator.recording.masking import mask_text
 from clawperator.ui.node import Bounds
 
 EventKind = Literal["window_state_changed", "view_clicked", "view_scrolled", "view_text_changed", "key_back"]

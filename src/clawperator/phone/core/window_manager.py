@@ -13,7 +13,7 @@ from clawperator.phone.core.window import Display, Window, lay_out, lay_out_bar,
 from clawperator.phone.toolkit.app import App, BackStackEntry
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.layout import PlacedView
-from clawperator.recording import SYSTEM_UI
+from clawperator.recording.heuristics import SYSTEM_UI
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.write import write_hierarchy
 

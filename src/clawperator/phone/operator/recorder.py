@@ -25,7 +25,7 @@ from clawperator.errors import ClawError
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.log.buffer import Priority
 from clawperator.phone.storage.filesystem import Storage
-from clawperator.recording import is_hint, mask_screen, mask_text
+from clawperator.recording.masking import is_hint, mask_screen, mask_text
 from clawperator.ui.node import NOWHERE
 
 _WITH_SNAPSHOT = ("window_state_changed", "view_clicked", "key_back")

@@ -40,7 +40,7 @@ from clawperator.recording.compare.inputs import (
     read_baseline,
     read_result,
 )
-from clawperator.recording.compare.strategies import TERMINAL_CHECKPOINT
+from clawperator.recording.compare.strategies.checkpoints import TERMINAL_CHECKPOINT
 from clawperator.recording.compare.strategies.declared import Declaration
 from clawperator.recording.compare.strategies.derived import slug
 from clawperator.recording.export import Export

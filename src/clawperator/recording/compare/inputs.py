@@ -14,7 +14,7 @@ from clawperator._files import open_regular, why
 from clawperator.contract.skill_result import Checkpoint, SkillResult, SkillsRun, check_version
 from clawperator.errors import ClawError
 from clawperator.recording.actions import ActionReader
-from clawperator.recording.compare.strategies import BaselineCheckpoint
+from clawperator.recording.compare.strategies.checkpoints import BaselineCheckpoint
 from clawperator.recording.compare.strategies.declared import (
     FILE_NAME,
     Declaration,

@@ -14,7 +14,7 @@ from clawperator.recording.compare.inputs import (
     read_result,
     unusable,
 )
-from clawperator.recording.compare.strategies import TERMINAL_CHECKPOINT, BaselineCheckpoint
+from clawperator.recording.compare.strategies.checkpoints import TERMINAL_CHECKPOINT, BaselineCheckpoint
 from clawperator.recording.compare.strategies.declared import Declaration, find_declared_checkpoints
 from clawperator.recording.compare.strategies.derived import derive_checkpoints
 from clawperator.recording.compare.strategies.solax import find_solax_checkpoints

@@ -15,7 +15,7 @@ from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device import MAX_SERIAL_BYTES, Avd, ListedDevice, Report
 from clawperator.device.emulators.emulator import RunningEmulator
-from clawperator.recording import ListedRecording
+from clawperator.recording.listing import ListedRecording
 from clawperator.serve.page.watched_screens import MAX_WAIT_MS, LeaseHolder, ScreenProblem
 
 _MAX_TIMEOUT_MS = 3_600_000

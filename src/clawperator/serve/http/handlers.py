@@ -24,7 +24,7 @@ from clawperator.device.emulators import emulator
 from clawperator.errors import ClawError
 from clawperator.phone import list_phones
 from clawperator.policy.enforcement import check_call
-from clawperator.recording import list_recordings
+from clawperator.recording.listing import list_recordings
 from clawperator.serve.http.calls import HttpCall, given
 from clawperator.serve.http.documents import (
     AvdList,

@@ -3,7 +3,9 @@
 from clawperator.agent import CompareParams, DescribeParams, ExportParams
 from clawperator.device import Avd
 from clawperator.device.emulators.emulator import Provisioned, StartedEmulator
-from clawperator.recording import CompareReport, ExportResult, Narrative
+from clawperator.recording.compare.compare import CompareReport
+from clawperator.recording.describe import Narrative
+from clawperator.recording.export import ExportResult
 from clawperator.report import ReportResult
 from clawperator.serve.http import documents as d
 from clawperator.serve.http import executions, handlers

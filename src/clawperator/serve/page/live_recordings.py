@@ -11,7 +11,8 @@ from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.contract.wire import recordings_folder
 from clawperator.device import Device, command_line, run_shell
 from clawperator.errors import ClawError
-from clawperator.recording import InvalidLineError, PasswordMasker, decode_event
+from clawperator.recording.events import InvalidLineError, decode_event
+from clawperator.recording.masking import PasswordMasker
 
 _READ_SECONDS = 10.0
 _MAX_READ = 2 * MAX_RECORDING_LINE_BYTES

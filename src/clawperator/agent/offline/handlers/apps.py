@@ -37,7 +37,7 @@ from clawperator.agent.offline.screens import (
 from clawperator.agent.tools.messages import effect
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.errors import ClawError
-from clawperator.recording import SYSTEM_UI, is_launcher
+from clawperator.recording.heuristics import SYSTEM_UI, is_launcher
 from clawperator.ui.node import Node
 
 T = TypeVar("T")

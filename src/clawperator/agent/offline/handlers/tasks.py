@@ -46,7 +46,7 @@ from clawperator.agent.offline.screens import (
 )
 from clawperator.agent.tools.messages import effect
 from clawperator.errors import ClawError
-from clawperator.recording import is_launcher
+from clawperator.recording.heuristics import is_launcher
 from clawperator.ui.node import Node
 
 _MAX_OPTIONS = 12

@@ -9,7 +9,7 @@ from clawperator.phone.core.tasks import Task
 from clawperator.phone.core.window import Display
 from clawperator.phone.shell.android.package_manager import activity_of, component_of, tasks_from_top
 from clawperator.phone.toolkit.app import AppProcess, BackStackEntry
-from clawperator.recording import SYSTEM_UI
+from clawperator.recording.heuristics import SYSTEM_UI
 
 
 def record_id(*parts: object) -> str:

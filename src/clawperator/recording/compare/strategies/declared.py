@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator._text import trim
-from clawperator.recording.compare.strategies import (
+from clawperator.recording.compare.strategies.checkpoints import (
     TERMINAL_CHECKPOINT,
     FoundCheckpoints,
     baseline_checkpoint,

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from clawperator._text import is_blank, printable, trim
 from clawperator.recording.actions import read_actions
-from clawperator.recording.compare.strategies import BaselineCheckpoint, FoundCheckpoints
+from clawperator.recording.compare.strategies.checkpoints import BaselineCheckpoint, FoundCheckpoints
 from clawperator.recording.export import Export
 from clawperator.recording.heuristics import id_name, is_launcher
 from clawperator.recording.user_actions import AppOpened, UserAction, UserTap, UserText, WindowShown

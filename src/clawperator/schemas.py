@@ -32,7 +32,7 @@ from clawperator.recording.events import FACTS, Header
 from clawperator.recording.export import Export, ExportResult
 from clawperator.recording.parse import ParseResult, StepLog
 from clawperator.recording.repair import RepairResult
-from clawperator.replay import ReplayPlan, ReplayReport
+from clawperator.replay.report import ReplayPlan, ReplayReport
 from clawperator.report import ReportResult
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -7,7 +7,8 @@ from msgspec import UNSET, Struct
 
 from clawperator.recording.compare.compare import compare
 from clawperator.recording.export import Export, load_demonstration
-from clawperator.replay import Demonstration, ReplayReport, open_demonstration, replay
+from clawperator.replay.demonstration import open_demonstration, replay
+from clawperator.replay.report import Demonstration, ReplayReport
 from tests.replay.flows import FLOWS, ReplayTarget, record, replay_target
 
 

@@ -18,9 +18,10 @@ from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, button, checkbox, column, field, item, listing, text, toolbar
 from clawperator.recording.compare.compare import compare
 from clawperator.recording.export import Export, export_recording, read_export
-from clawperator.replay import ReplayReport, open_demonstration, replay
 from clawperator.replay import run as run_module
+from clawperator.replay.demonstration import open_demonstration, replay
 from clawperator.replay.planner import RecordedSteps, ReplayStep
+from clawperator.replay.report import ReplayReport
 from clawperator.replay.run import StepOutcome, run_steps
 from clawperator.replay.target import RecordedTarget
 from clawperator.testing import SimulatedPhone

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from clawperator.replay import open_demonstration, replay
+from clawperator.replay.demonstration import open_demonstration, replay
 from clawperator.testing import simulated_phone
 from tests.recording.samples import click, typed, window, write
 from tests.replay.flows import record, settings_dark

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from clawperator.cli.junit import CaseProblem, Document, ReportCase, ReportSuite
 
 if TYPE_CHECKING:
-    from clawperator.replay import StepOutcome
+    from clawperator.replay.run import StepOutcome
 
 _VERIFICATION = "terminal verification"
 

@@ -17,7 +17,7 @@ from clawperator.contract.skill_result import (
     TextEvidence,
 )
 from clawperator.recording.compare.strategies.derived import checkpoint_sentence
-from clawperator.replay import ReplayedStep, ReplayReport
+from clawperator.replay.report import ReplayedStep, ReplayReport
 from clawperator.report.action_rows import action_rows, error_facts
 from clawperator.report.builder import (
     NOTHING,

@@ -17,7 +17,7 @@ from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.errors import CODES, ClawError
 
 if TYPE_CHECKING:
-    from clawperator.replay import StepOutcome
+    from clawperator.replay.run import StepOutcome
 
 _PULL_FOLDER = "recordings"
 _MIN_SECONDS = 1.0
@@ -166,7 +166,7 @@ def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
     """Run the steps until one is not proved. A cancellation takes effect between two steps."""
     from clawperator.connection import ConnectedPhone
     from clawperator.device import resolve_device
-    from clawperator.replay import open_demonstration, plan_replay, replay
+    from clawperator.replay.demonstration import open_demonstration, plan_replay, replay
 
     demonstration = open_demonstration(_input(params.input, context, "recording_replay"))
     last = None if params.until is UNSET else params.until

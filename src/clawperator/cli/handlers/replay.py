@@ -11,7 +11,8 @@ from clawperator.cli.parsing import invalid, usage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from clawperator.replay import Demonstration, StepOutcome
+    from clawperator.replay.report import Demonstration
+    from clawperator.replay.run import StepOutcome
 
 
 def replay_recording(call: Call) -> CommandResult:
@@ -20,7 +21,7 @@ def replay_recording(call: Call) -> CommandResult:
         return incomplete(f"{call.name} needs --input <file>", hint=f"Run 'clawperator {call.name} --help'.")
     last = _last(call.arguments.get("--until"))
 
-    from clawperator.replay import open_demonstration, plan_replay
+    from clawperator.replay.demonstration import open_demonstration, plan_replay
 
     demonstration = open_demonstration(source)
     if call.arguments.has("--dry-run"):
@@ -59,7 +60,7 @@ def _replay(
 ) -> CommandResult:
     from clawperator.connection import ConnectedPhone
     from clawperator.device import resolve_device
-    from clawperator.replay import replay
+    from clawperator.replay.demonstration import replay
 
     backend = chosen_backend(call.arguments)
     device = resolve_device(call.options.device)

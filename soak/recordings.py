@@ -14,7 +14,7 @@ from clawperator.recording.events import InvalidLineError, decode_event, trim_li
 from clawperator.recording.export import export_recording, read_export
 from clawperator.recording.parse import parse_recording
 from clawperator.recording.repair import repair_recording
-from clawperator.report import write_report
+from clawperator.report.write import write_report
 from soak.fuzz import Target, reads, reads_file
 from soak.runner import require
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from clawperator.connection import AndroidPhone, ConnectedPhone
-    from clawperator.report import CallRecorder
+    from clawperator.report.failed_test import CallRecorder
 
 _MARKER = "clawperator"
 _SETTINGS = ("allow_schemes", "apps", "cassette", "faults", "seed")

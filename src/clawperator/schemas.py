@@ -33,7 +33,7 @@ from clawperator.recording.export import Export, ExportResult
 from clawperator.recording.parse import ParseResult, StepLog
 from clawperator.recording.repair import RepairResult
 from clawperator.replay.report import ReplayPlan, ReplayReport
-from clawperator.report import ReportResult
+from clawperator.report.write import ReportResult
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from clawperator.report import ReportResult, write_report
+from clawperator.report.write import ReportResult, write_report
 from tests.recording.samples import click, typed, window, write
 
 SHOP = "com.example.shop"

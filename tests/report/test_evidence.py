@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.errors import ClawError
-from clawperator.report import write_report
+from clawperator.report.write import write_report
 from tests.report.samples import written
 from tests.support.routes import Route
 from tests.support.running import clawperator

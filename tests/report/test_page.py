@@ -183,7 +183,7 @@ def test_a_wheel_has_the_files_of_the_page(tmp_path: Path) -> None:
             if path.suffix in (".py", ".html", ".css", ".js"):
                 archive.write(path, path.relative_to(REPOSITORY / "src"))
     recording = write(tmp_path / "demo.ndjson", [window(0)], HEADER)
-    code = "import sys; from clawperator.report import write_report; print(write_report(sys.argv[1]).ok)"
+    code = "import sys; from clawperator.report.write import write_report; print(write_report(sys.argv[1]).ok)"
     ran = subprocess.run(
         [sys.executable, "-c", code, str(recording)],
         env={"PYTHONPATH": str(tmp_path / "package.zip"), "HOME": str(tmp_path)},

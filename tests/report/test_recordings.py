@@ -10,7 +10,7 @@ import pytest
 from clawperator.errors import ClawError
 from clawperator.recording.export import export_recording
 from clawperator.report import builder as builder_module
-from clawperator.report import write_report
+from clawperator.report.write import write_report
 from clawperator.testing import simulated_phone
 from tests.recording.samples import HEADER, back, click, scroll, typed, window, write
 from tests.report.samples import CART, MENU, SHOP, node, password, report_of, screen, shopping, written

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.errors import ClawError
-from clawperator.report import write_report
+from clawperator.report.write import write_report
 from tests.recording.samples import HEADER, write
 from tests.report.samples import shopping
 

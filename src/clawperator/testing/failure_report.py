@@ -10,7 +10,7 @@ from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.passwords import has_password
 
 if TYPE_CHECKING:
-    from clawperator.report import CallRecorder, LastScreen
+    from clawperator.report.failed_test import CallRecorder, LastScreen
 
 # A phone that does not answer must not hold up the other tests.
 _SECONDS = 10.0
@@ -19,7 +19,7 @@ _SECONDS = 10.0
 @contextmanager
 def recorded_calls() -> Iterator["CallRecorder"]:
     """Record the calls of all phones while the ``with`` block runs. Simulated phones are looked at each time."""
-    from clawperator.report import CallRecorder
+    from clawperator.report.failed_test import CallRecorder
 
     recorder = CallRecorder(_tree)
     with listening_to_calls(recorder):
@@ -30,7 +30,7 @@ def report_failure(
     path: str, test: str, error: str, recorder: "CallRecorder", phones: Sequence[AndroidPhone]
 ) -> str:
     """Write the report of a failed test. Returns its path, or why there is none; it never raises."""
-    from clawperator.report import write_test_report
+    from clawperator.report.failed_test import write_test_report
 
     try:
         screens = [_last_screen(phone) for phone in phones]
@@ -45,7 +45,7 @@ def _tree(phone: PhoneCalls) -> str | None:
 
 def _last_screen(phone: AndroidPhone) -> "LastScreen":
     """The screen of a phone. There is no picture of one that may show a password."""
-    from clawperator.report import LastScreen
+    from clawperator.report.failed_test import LastScreen
 
     xml, png = None, b""
     with suppress(Exception):  # a phone that failed may fail again

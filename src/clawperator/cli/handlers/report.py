@@ -7,7 +7,7 @@ def report(call: Call) -> CommandResult:
     if not call.arguments.words:
         hint = "Run 'clawperator report --help'."
         return incomplete("report needs a path: clawperator report <path>", hint=hint)
-    from clawperator.report import write_report
+    from clawperator.report.write import write_report
 
     run, out = call.arguments.get("--compare"), call.arguments.get("--out")
     return CommandResult(write_report(call.arguments.words[0], run=run, out=out))

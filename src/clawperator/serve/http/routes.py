@@ -6,7 +6,7 @@ from clawperator.device.emulators.emulator import Provisioned, StartedEmulator
 from clawperator.recording.compare.compare import CompareReport
 from clawperator.recording.describe import Narrative
 from clawperator.recording.export import ExportResult
-from clawperator.report import ReportResult
+from clawperator.report.write import ReportResult
 from clawperator.serve.http import documents as d
 from clawperator.serve.http import executions, handlers
 from clawperator.serve.http.calls import CommandRule

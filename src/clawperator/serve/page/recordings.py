@@ -10,7 +10,7 @@ from clawperator.device import find_operator, resolve_device
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_call
 from clawperator.recording.writing import derived_path, open_output, pretty_json
-from clawperator.report import ReportResult, write_report
+from clawperator.report.write import ReportResult, write_report
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (
     EventsAnswer,

@@ -13,7 +13,7 @@ from clawperator._text import one_line, printable
 from clawperator.device import References, outline_with_references
 from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
-from clawperator.report import drawing_of
+from clawperator.report.screens import drawing_of
 from clawperator.ui.describe import describe_matches
 from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
 from clawperator.ui.outline import Outline, screen_frame

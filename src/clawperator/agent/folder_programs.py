@@ -72,7 +72,7 @@ def _server_line(server: McpServer) -> str:
 
 
 def _skills(folder: str, warnings: list[str]) -> list[FolderProgram]:
-    from clawperator.skills import read_registry
+    from clawperator.skills.registry import read_registry
 
     path = os.path.join(folder, REGISTRY)
     if not os.path.lexists(path):
@@ -96,7 +96,7 @@ def _skills(folder: str, warnings: list[str]) -> list[FolderProgram]:
 
 def _agent(path: str) -> str:
     """The agent program of a skill; empty when there is none, or the file cannot be read."""
-    from clawperator.skills import read_skill_json
+    from clawperator.skills.validation import read_skill_json
 
     try:
         agent: Any = read_skill_json(path).get("agent")

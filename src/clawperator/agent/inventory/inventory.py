@@ -176,7 +176,7 @@ def _builtin(
 
 
 def _skills(registry: str | None, warnings: list[str]) -> Iterator[InventoryEntry]:
-    from clawperator.skills import open_registry
+    from clawperator.skills.registry import open_registry
 
     try:
         opened = open_registry(registry)
@@ -193,7 +193,7 @@ def _skills(registry: str | None, warnings: list[str]) -> Iterator[InventoryEntr
 
 
 def _skill(row: Mapping[str, Any]) -> InventoryEntry:
-    from clawperator.skills import parse_entry
+    from clawperator.skills.registry import parse_entry
 
     skill = parse_entry(row)
     if not skill.id.isprintable() or skill.id.split() != [skill.id]:

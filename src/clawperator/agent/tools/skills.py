@@ -11,7 +11,7 @@ from clawperator.agent.tools.row import failed_result, make_tool, payload_error
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.skills import OutputListener
+    from clawperator.skills.process import OutputListener
 
 _MAX_TIMEOUT_MS = 3_600_000
 _MAX_LINE_LENGTH = 80
@@ -34,7 +34,7 @@ class RunSkillParams(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _list_skills(params: ListSkillsParams, _: ToolContext) -> ToolResult:
-    from clawperator.skills import open_registry, search_skills
+    from clawperator.skills.registry import open_registry, search_skills
 
     app = None if params.app is UNSET else params.app
     keyword = None if params.keyword is UNSET else params.keyword
@@ -52,7 +52,8 @@ def _listed(entry: Any) -> dict[str, Any]:
 
 
 def _run_skill(params: RunSkillParams, context: ToolContext) -> ToolResult:
-    from clawperator.skills import SkillRunRequest, open_registry, run_skill
+    from clawperator.skills.registry import open_registry
+    from clawperator.skills.run import SkillRunRequest, run_skill
 
     request = SkillRunRequest(
         params.skill,

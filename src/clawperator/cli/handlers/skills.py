@@ -9,12 +9,12 @@ from clawperator.cli.handlers.execution import warn_of_config
 from clawperator.cli.parsing import usage
 from clawperator.cli.signals import interrupt_on_signals
 from clawperator.contract.execution import new_command_id
-from clawperator.skills import SkillRegistry, open_registry
+from clawperator.skills.registry import SkillRegistry, open_registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from clawperator.skills import OutputListener, Stream
+    from clawperator.skills.process import OutputListener, Stream
 
 
 def _registry(call: Call) -> SkillRegistry:
@@ -50,7 +50,7 @@ def get(call: Call) -> CommandResult:
 
 
 def search(call: Call) -> CommandResult:
-    from clawperator.skills import search_skills
+    from clawperator.skills.registry import search_skills
 
     words = call.arguments.words
     keyword = call.arguments.get("--keyword") or (words[0] if words else None)
@@ -63,7 +63,7 @@ def search(call: Call) -> CommandResult:
 
 
 def for_app(call: Call) -> CommandResult:
-    from clawperator.skills import search_skills
+    from clawperator.skills.registry import search_skills
 
     if not call.arguments.words:
         return incomplete("skills for-app needs a package name")
@@ -71,7 +71,7 @@ def for_app(call: Call) -> CommandResult:
 
 
 def validate(call: Call) -> CommandResult:
-    from clawperator.skills import validate_all, validate_skill
+    from clawperator.skills.validation import validate_all, validate_skill
 
     skill_id, dry_run = _id(call), call.arguments.has("--dry-run")
     if call.arguments.has("--all"):
@@ -84,7 +84,7 @@ def validate(call: Call) -> CommandResult:
 
 
 def new(call: Call) -> CommandResult:
-    from clawperator.skills import new_skill
+    from clawperator.skills.scaffold import new_skill
 
     skill_id = _id(call)
     if skill_id is None:
@@ -101,7 +101,7 @@ def new(call: Call) -> CommandResult:
 
 
 def compile_artifact(call: Call) -> CommandResult:
-    from clawperator.skills import compile_artifact as compile_
+    from clawperator.skills.artifacts import compile_artifact as compile_
 
     skill_id, artifact = _id(call), call.arguments.get("--artifact")
     if skill_id is None or not artifact:
@@ -112,7 +112,7 @@ def compile_artifact(call: Call) -> CommandResult:
 
 
 def run(call: Call) -> CommandResult:
-    from clawperator.skills import SkillRunRequest, run_skill
+    from clawperator.skills.run import SkillRunRequest, run_skill
 
     arguments, named = call.arguments, call.arguments.get("--skill-id")
     skill_id = _id(call)
@@ -198,19 +198,19 @@ def _relay() -> "OutputListener":
 
 
 def install(_: Call) -> CommandResult:
-    from clawperator.skills import install_skills
+    from clawperator.skills.sync import install_skills
 
     return CommandResult(install_skills())
 
 
 def update(call: Call) -> CommandResult:
-    from clawperator.skills import MAIN, sync_skills
+    from clawperator.skills.sync import MAIN, sync_skills
 
     return CommandResult(sync_skills(call.arguments.get("--ref") or MAIN))
 
 
 def sync(call: Call) -> CommandResult:
-    from clawperator.skills import sync_skills
+    from clawperator.skills.sync import sync_skills
 
     ref = call.arguments.get("--ref")
     if ref is None:

@@ -53,7 +53,8 @@ from clawperator.serve.http.documents import (
     SkillsRequest,
     StartPhoneRequest,
 )
-from clawperator.skills import SkillRunRequest, open_registry, run_skill, search_skills
+from clawperator.skills.registry import open_registry, search_skills
+from clawperator.skills.run import SkillRunRequest, run_skill
 
 # Skills
 

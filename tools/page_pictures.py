@@ -17,7 +17,8 @@ from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from clawperator.agent import AgentOptions
 from clawperator.phone import start_phone
-from clawperator.serve import HttpServer, ServeOptions, open_access
+from clawperator.serve.access import open_access
+from clawperator.serve.http.server import HttpServer, ServeOptions
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 MAX_BYTES = 300_000

@@ -55,7 +55,7 @@ def assert_typed(ran: Ran, argv: list[str]) -> None:
 @pytest.fixture
 def _servers_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that odd arguments do not prevent would run until it is stopped."""
-    from clawperator.serve import HttpServer
+    from clawperator.serve.http.server import HttpServer
 
     monkeypatch.setattr(HttpServer, "run", lambda server, _: server._socket.close())
 

@@ -15,7 +15,9 @@ from typing import Any, BinaryIO, cast
 from msgspec import Struct
 
 from clawperator.agent import AgentOptions
-from clawperator.serve import HttpServer, MountedApp, ServeOptions, open_access
+from clawperator.serve.access import open_access
+from clawperator.serve.http.app import MountedApp
+from clawperator.serve.http.server import HttpServer, ServeOptions
 from clawperator.serve.http.sse import EventLimits
 
 

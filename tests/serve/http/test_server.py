@@ -18,8 +18,10 @@ from starlette.types import Receive, Scope, Send
 
 from clawperator.agent import AgentOptions
 from clawperator.errors import ClawError
-from clawperator.serve import HttpServer, MountedApp, ServeOptions, open_access
+from clawperator.serve.access import open_access
 from clawperator.serve.http import executions
+from clawperator.serve.http.app import MountedApp
+from clawperator.serve.http.server import HttpServer, ServeOptions
 from tests.serve.http.test_contract_routes import execution
 from tests.support.http_client import Reply, running_server, serve_process
 from tests.support.running import clawperator

@@ -18,8 +18,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from clawperator.agent import COMPACT_TOOLS, AgentOptions
 from clawperator.phone.process.server import PhoneServer
-from clawperator.serve import make_server, open_access
+from clawperator.serve.access import open_access
 from clawperator.serve.mcp.definitions import OUTPUT_SCHEMAS
+from clawperator.serve.mcp.server import make_server
 from tests.support.hanging import HANG_SECONDS
 
 COMMAND = (sys.executable, "-m", "clawperator", "mcp")

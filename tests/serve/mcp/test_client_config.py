@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.serve import CLIENTS
+from clawperator.serve.mcp.client_config import CLIENTS
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import clawperator
 

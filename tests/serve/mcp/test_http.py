@@ -15,8 +15,9 @@ from mcp.client.client import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 
 from clawperator.agent import COMPACT_TOOLS, AgentOptions
-from clawperator.serve import mcp_mount, open_access
+from clawperator.serve.access import open_access
 from clawperator.serve.http.requests import MAX_BODY_BYTES
+from clawperator.serve.mcp.http import mcp_mount
 from tests.device.phone_servers import running_phone_server
 from tests.serve.mcp.mcp_clients import (
     call,

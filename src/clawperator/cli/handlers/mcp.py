@@ -17,7 +17,8 @@ def serve(call: Call) -> CommandResult | TextResult | StreamedResult:
         raise usage("mcp needs stdin and stdout, and one of them is closed", "Let an MCP client start it.")
     options = server_options(call)
     with extra("mcp"):
-        from clawperator.serve import open_access, serve_stdio
+        from clawperator.serve.access import open_access
+        from clawperator.serve.mcp.server import serve_stdio
     access = open_access(options)
     for warning in access.warnings:
         call.console.warn(warning)
@@ -29,7 +30,7 @@ def serve(call: Call) -> CommandResult | TextResult | StreamedResult:
 
 
 def _configuration(call: Call, names: tuple[str, ...]) -> CommandResult | TextResult:
-    from clawperator.serve import CLIENTS, client_configuration
+    from clawperator.serve.mcp.client_config import CLIENTS, client_configuration
 
     if not names:
         rows = [{"name": name, "title": known.title, "file": known.file} for name, known in CLIENTS.items()]

@@ -12,7 +12,8 @@ from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.cli.console import Console
-    from clawperator.serve import MountedApp, ServerAccess
+    from clawperator.serve.access import ServerAccess
+    from clawperator.serve.http.app import MountedApp
 
 _DEFAULT_PORT = 3000
 _MAX_PORT = 65_535
@@ -23,7 +24,8 @@ def serve(call: Call) -> StreamedResult:
     options = server_options(call)
     host, port = arguments.get("--host") or "127.0.0.1", _port(call)
     with paused_limit(), extra("serve"):  # --timeout counts from when the modules are loaded
-        from clawperator.serve import HttpServer, ServeOptions, open_access
+        from clawperator.serve.access import open_access
+        from clawperator.serve.http.server import HttpServer, ServeOptions
     access = open_access(options)
     for text in access.warnings:
         call.console.warn(text)
@@ -62,7 +64,7 @@ def _mcp(access: "ServerAccess", call: Call) -> "tuple[MountedApp, ...]":
     """The MCP server, where its extra is installed."""
     try:
         with paused_limit(), extra("mcp"):
-            from clawperator.serve import mcp_mount
+            from clawperator.serve.mcp.http import mcp_mount
     except ClawError as e:
         call.console.note(f"/mcp is not served: {e.message}")
         return ()

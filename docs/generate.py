@@ -29,7 +29,7 @@ from clawperator.contract.execution import ExecutionShape
 from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
-from clawperator.phone import FAULTS
+from clawperator.phone.core.faults import FAULTS
 from clawperator.recording.compare.compare import MATCHES, SUMMARIES
 from clawperator.recording.compare.strategies.solax import REQUIRED
 from clawperator.recording.events import FACTS, own_fields

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from clawperator import __version__
 from clawperator.commands.registry import leaves
-from clawperator.phone import FAULTS
+from clawperator.phone.core.faults import FAULTS
 from clawperator.testing import SimulatedPhone
 from clawperator.ui.parse import parse_hierarchy
 from soak.runner import Run, require

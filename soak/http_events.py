@@ -17,7 +17,7 @@ from unittest.mock import patch
 from msgspec import Struct
 
 from clawperator.errors import ClawError
-from clawperator.phone import start_phone
+from clawperator.phone.process.launch import start_phone
 from soak.runner import OracleError, Run, require
 from tests.support.http_client import Client, serve_process
 

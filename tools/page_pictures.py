@@ -16,7 +16,7 @@ from PIL import Image
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from clawperator.agent import AgentOptions
-from clawperator.phone import start_phone
+from clawperator.phone.process.launch import start_phone
 from clawperator.serve.access import open_access
 from clawperator.serve.http.server import HttpServer, ServeOptions
 

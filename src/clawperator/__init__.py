@@ -73,7 +73,7 @@ if TYPE_CHECKING:
         UsageError,
         ValidationError,
     )
-    from clawperator.phone import PhoneProcess, start_phone
+    from clawperator.phone.process.launch import PhoneProcess, start_phone
     from clawperator.ui.node import Node
 else:
     from clawperator._lazy import lazy_exports

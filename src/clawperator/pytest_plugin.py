@@ -281,7 +281,7 @@ def _phone_of(value: object) -> "AndroidPhone | None":
     """The phone that a fixture or a variable is, if it is one."""
     from clawperator.connection import AndroidPhone, AsyncConnectedPhone, ConnectedPhone
     from clawperator.device import Device, Endpoint
-    from clawperator.phone import PhoneProcess
+    from clawperator.phone.process.launch import PhoneProcess
 
     if isinstance(value, AndroidPhone):
         return value

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.phone.apps import built_in_apps, solar, video
+from clawperator.phone.apps import solar, video
+from clawperator.phone.apps.built_in import built_in_apps
 from clawperator.phone.apps.settings import pages
 from clawperator.phone.process.server import PhoneServer
 from clawperator.phone.toolkit import views

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.phone import Phone
-from clawperator.phone.apps import LAUNCHER
+from clawperator.phone.apps.system import LAUNCHER
+from clawperator.phone.core.phone import Phone
 from clawperator.testing import SimulatedPhone
 
 _SETTINGS, _VIDEO, _CHROME = "com.android.settings", "com.google.android.youtube", "com.android.chrome"

@@ -15,7 +15,7 @@ from clawperator.contract.keys import KeyName
 from clawperator.device.adb.client import Device
 from clawperator.device.lease import lease
 from clawperator.errors import ClawError
-from clawperator.phone import control_phone
+from clawperator.phone.process.launch import control_phone
 from clawperator.ui.node import Node
 
 Point = tuple[int, int]

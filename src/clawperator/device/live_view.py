@@ -21,7 +21,7 @@ from clawperator.device.live_input import as_live
 from clawperator.device.run import run_plan
 from clawperator.device.screen_watch import captured_data
 from clawperator.device.secrets import active_recording
-from clawperator.phone import control_phone
+from clawperator.phone.process.launch import control_phone
 
 _LOOK_SECONDS = 20.0
 _LEASE_SECONDS = 0.05

@@ -6,12 +6,11 @@ from clawperator._home import PhoneFolder
 from clawperator._text import whole
 from clawperator.device.host_log import log_event
 from clawperator.errors import ClawError
-from clawperator.phone import (
-    FAULTS,
+from clawperator.phone.core.faults import FAULTS, read_setting
+from clawperator.phone.process.launch import (
     control_phone,
     describe_phone,
     existing_folder,
-    read_setting,
     reset_phone,
     start_phone,
     stop_phone,

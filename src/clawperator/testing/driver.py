@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from clawperator.device import AdbSystem, Device, Endpoint, ShellAnswer, command_line
 from clawperator.errors import ClawError
-from clawperator.phone import Phone, PrivilegedPhoneDriver
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.operator.driver import PrivilegedPhoneDriver
 
 
 class SimulatedPhoneDriver(PrivilegedPhoneDriver, AdbSystem):

@@ -1,7 +1,7 @@
 """The screen of a simulated phone as it is now."""
 
 from clawperator.connection import ScreenSearch
-from clawperator.phone import Phone
+from clawperator.phone.core.phone import Phone
 from clawperator.ui.node import Bounds, Hierarchy
 
 

@@ -4,7 +4,9 @@ from typing import Unpack
 
 from clawperator.connection import SelectorKwargs
 from clawperator.errors import ClawError
-from clawperator.phone import DELETE_KEY, ENTER_KEY, SHIFT_KEY, SYMBOLS_KEY, Phone, Window, is_symbol
+from clawperator.phone.apps.system import DELETE_KEY, ENTER_KEY, SHIFT_KEY, SYMBOLS_KEY, is_symbol
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.core.window import Window
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.old_names import new_keywords
 from clawperator.ui.node import Node

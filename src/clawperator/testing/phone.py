@@ -36,7 +36,8 @@ from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.engine.run import Engine
 from clawperator.errors import ClawError
-from clawperator.phone import App, Phone
+from clawperator.phone.core.phone import Phone
+from clawperator.phone.toolkit.app import App
 from clawperator.testing.driver import SimulatedPhoneDriver
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.many_phones import OPEN_PHONES
@@ -48,7 +49,9 @@ from clawperator.ui.outline import Outline
 from clawperator.ui.refs import ElementFingerprint
 
 if TYPE_CHECKING:
-    from clawperator.phone import AccessibilityEvent, AdbdServer, Cassette
+    from clawperator.phone.adb.adbd import AdbdServer
+    from clawperator.phone.cassette.cassette import Cassette
+    from clawperator.phone.core.events import AccessibilityEvent
 
 _SHELL_SECONDS = 60.0
 _SHELL_BYTES = 4 * 1024 * 1024
@@ -165,7 +168,7 @@ class SimulatedPhone(OldCalls):
         ``DEVICE_SHELL_UNAVAILABLE`` when it does not end within ``timeout`` seconds of real time, or when it
         writes more than ``max_bytes``.
         """
-        from clawperator.phone import run_limited
+        from clawperator.phone.shell.limited import run_limited
 
         return ShellAnswer(*run_limited(script, self.phone, stdin, seconds=timeout, max_bytes=max_bytes))
 
@@ -187,7 +190,9 @@ class SimulatedPhone(OldCalls):
     @contextmanager
     def serve(self) -> Iterator["PhonePorts"]:
         """Accept adb connections on loopback while the ``with`` block runs."""
-        from clawperator.phone import AdbdServer, AdbServer, PhoneDevice
+        from clawperator.phone.adb.adbd import AdbdServer
+        from clawperator.phone.adb.device import PhoneDevice
+        from clawperator.phone.adb.server import AdbServer
 
         device = PhoneDevice(self.phone)
         adbd, server = AdbdServer(device), AdbServer(lambda: [device])
@@ -285,13 +290,13 @@ def _keyword(match: NearMatch, _action: Action, param: str) -> str:
 
 
 def _apps(given: App | str | os.PathLike[str]) -> list[App]:
-    from clawperator.phone import load_apps
+    from clawperator.phone.toolkit.appfile import load_apps
 
     return [given] if isinstance(given, App) else load_apps(os.fspath(given))
 
 
 def _load(path: str) -> "Cassette":
-    from clawperator.phone import load_cassette
+    from clawperator.phone.cassette.cassette import load_cassette
 
     return load_cassette(path)
 

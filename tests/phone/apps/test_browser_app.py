@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.apps import CHOOSER
-from clawperator.phone.apps.browser import PACKAGE
+from clawperator.phone.apps.browser import CHOOSER, PACKAGE
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext

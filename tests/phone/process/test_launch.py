@@ -148,7 +148,7 @@ def test_an_app_of_a_failed_start_is_not_kept(tmp_path: Path) -> None:
 def test_a_python_app_file_runs_once_when_the_phone_starts(tmp_path: Path) -> None:
     file = tmp_path / "counted.py"
     file.write_text(
-        "from clawperator.phone import App, column\n"
+        "from clawperator.phone.toolkit.app import App; from clawperator.phone.toolkit.views import column\n"
         f"open({str(tmp_path / 'runs')!r}, 'a').write('x')\n"
         "one, two = App('com.example.one', 'One'), App('com.example.two', 'Two')\n"
         "one.screen('home')(lambda _: column())\n"

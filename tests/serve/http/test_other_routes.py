@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.phone import FAULTS
+from clawperator.phone.core.faults import FAULTS
 from clawperator.schemas import SCHEMAS, schema
 from tests.recording.compare.test_compare import FLOW, FOUR, run_of
 from tests.recording.samples import click, window, write

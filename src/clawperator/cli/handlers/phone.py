@@ -18,13 +18,13 @@ from clawperator.device import (
     stop_simulated,
 )
 from clawperator.errors import ClawError
-from clawperator.phone import (
+from clawperator.phone.core.faults import read_setting
+from clawperator.phone.process.launch import (
     DEFAULT_SERIAL,
     control_phone,
     delete_phone,
     existing_folder,
     list_phones,
-    read_setting,
 )
 
 _MAX_SEED = 2**63 - 1

@@ -14,8 +14,16 @@ from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
-from clawperator.phone.apps import CHOOSER, HOME_APPS, LAUNCHER, built_in_apps
-from clawperator.phone.apps.system import KEYBOARD_COMPONENT, android_app, keyboard_app, operator_app, system_ui
+from clawperator.phone.apps.browser import CHOOSER
+from clawperator.phone.apps.built_in import HOME_APPS, built_in_apps
+from clawperator.phone.apps.system import (
+    KEYBOARD_COMPONENT,
+    LAUNCHER,
+    android_app,
+    keyboard_app,
+    operator_app,
+    system_ui,
+)
 from clawperator.phone.core import kernel, keys, settings, user_input
 from clawperator.phone.core.events import AccessibilityEvent, window_event
 from clawperator.phone.core.faults import Faults

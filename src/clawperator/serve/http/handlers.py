@@ -22,7 +22,7 @@ from clawperator.device import (
 )
 from clawperator.device.emulators import emulator
 from clawperator.errors import ClawError
-from clawperator.phone import list_phones
+from clawperator.phone.process.launch import list_phones
 from clawperator.policy.enforcement import check_call
 from clawperator.recording.listing import list_recordings
 from clawperator.serve.http.calls import HttpCall, given

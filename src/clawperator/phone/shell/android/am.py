@@ -1,8 +1,8 @@
 """``am``: start and stop apps, and send broadcasts to the Operator."""
 
 from clawperator.contract.wire import ACTION
-from clawperator.phone.apps import CHOOSER
-from clawperator.phone.apps import LAUNCHER as HOME_APP
+from clawperator.phone.apps.browser import CHOOSER
+from clawperator.phone.apps.system import LAUNCHER as HOME_APP
 from clawperator.phone.core.kernel import SYSTEM_SERVER_PID
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.tasks import Task

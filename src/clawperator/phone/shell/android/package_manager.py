@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from clawperator.phone.apps import LAUNCHER as HOME_APP
+from clawperator.phone.apps.system import LAUNCHER as HOME_APP
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.tasks import Task
 from clawperator.phone.shell.android.base import SHELL_UID, security_error

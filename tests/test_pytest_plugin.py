@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from clawperator import start_phone
-from clawperator.connection import AndroidPhone, ConnectedPhone
+from clawperator.connection.android_phone import AndroidPhone
+from clawperator.connection.phone import ConnectedPhone
 from clawperator.errors import ClawError
 from clawperator.testing import SimulatedPhone, simulated_phone
 from tests.report.samples import WrittenReport

@@ -43,20 +43,12 @@ __all__ = [
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.connection import (
-        ActionResult,
-        AndroidPhone,
-        AsyncConnectedPhone,
-        ConnectedPhone,
-        FoundNode,
-        LabelValue,
-        ScreenElement,
-        ScreenOutline,
-        Scrolled,
-        Snapshot,
-        connect,
-        connect_async,
-    )
+    from clawperator.connection.android_phone import AndroidPhone
+    from clawperator.connection.async_phone import AsyncConnectedPhone
+    from clawperator.connection.connect import connect, connect_async
+    from clawperator.connection.phone import ConnectedPhone
+    from clawperator.connection.results import ActionResult, FoundNode, LabelValue, Scrolled
+    from clawperator.connection.snapshot import ScreenElement, ScreenOutline, Snapshot
     from clawperator.contract.results import ResultEnvelope, StepResult
     from clawperator.device import ShellAnswer
     from clawperator.errors import (

@@ -14,7 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from clawperator.connection import AndroidPhone, ConnectedPhone
+    from clawperator.connection.android_phone import AndroidPhone
+    from clawperator.connection.phone import ConnectedPhone
     from clawperator.report.failed_test import CallRecorder
 
 _MARKER = "clawperator"
@@ -140,7 +141,7 @@ def _device(request: pytest.FixtureRequest, settings: dict[str, Any]) -> str | N
 
 def _connect(serial: str, settings: dict[str, Any]) -> "ConnectedPhone":
     """The device, with its launcher in front, as on a new simulated phone."""
-    from clawperator.connection import connect
+    from clawperator.connection.connect import connect
 
     connected = connect(serial, allow_schemes=settings.get("allow_schemes", ()))
     connected.home()
@@ -279,7 +280,9 @@ def _phones(item: pytest.Item, call: pytest.CallInfo[None]) -> "list[AndroidPhon
 
 def _phone_of(value: object) -> "AndroidPhone | None":
     """The phone that a fixture or a variable is, if it is one."""
-    from clawperator.connection import AndroidPhone, AsyncConnectedPhone, ConnectedPhone
+    from clawperator.connection.android_phone import AndroidPhone
+    from clawperator.connection.async_phone import AsyncConnectedPhone
+    from clawperator.connection.phone import ConnectedPhone
     from clawperator.device import Device, Endpoint
     from clawperator.phone.process.launch import PhoneProcess
 

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import pytest
 
 import clawperator
-from clawperator.connection import ActionResult, ConnectedPhone, FoundNode, LabelValue, Snapshot
 from clawperator.connection.async_phone import AsyncConnectedPhone
-from clawperator.connection.results import only_step
+from clawperator.connection.phone import ConnectedPhone
+from clawperator.connection.results import ActionResult, FoundNode, LabelValue, only_step
+from clawperator.connection.snapshot import Snapshot
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.lease import lease

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.connection import ActionResult, Scrolled, Snapshot
+from clawperator.connection.results import ActionResult, Scrolled
+from clawperator.connection.snapshot import Snapshot
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device import ShellAnswer
 from clawperator.testing import SimulatedPhone

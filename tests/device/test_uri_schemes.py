@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import clawperator
 from clawperator.commands.model import BackendName
-from clawperator.connection import ConnectedPhone
+from clawperator.connection.phone import ConnectedPhone
 from clawperator.contract.execution import validate
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.run import run_plan

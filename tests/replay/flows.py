@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clawperator.commands.model import BackendName
-from clawperator.connection import ConnectedPhone
+from clawperator.connection.phone import ConnectedPhone
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer

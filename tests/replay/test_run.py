@@ -9,7 +9,7 @@ import pytest
 from msgspec import UNSET
 
 from clawperator.commands.model import BackendName
-from clawperator.connection import ConnectedPhone
+from clawperator.connection.phone import ConnectedPhone
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 from clawperator.phone.apps import stress

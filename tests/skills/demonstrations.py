@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from clawperator.connection import ConnectedPhone, connect
+from clawperator.connection.connect import connect
+from clawperator.connection.phone import ConnectedPhone
 from clawperator.recording.export import export_recording
 
 SOLAR = "com.solaxcloud.starter.set-discharge-limit"

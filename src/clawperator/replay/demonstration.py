@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from clawperator._files import open_regular
-from clawperator.connection import ConnectedPhone
+from clawperator.connection.phone import ConnectedPhone
 from clawperator.device import masked_tree
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_actions

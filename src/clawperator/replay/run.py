@@ -12,7 +12,9 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._deadline import Deadline
-from clawperator.connection import ConnectedPhone, Snapshot, only_step, read_scrolled, read_snapshot
+from clawperator.connection.phone import ConnectedPhone
+from clawperator.connection.results import only_step, read_scrolled
+from clawperator.connection.snapshot import Snapshot, read_snapshot
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 from clawperator.recording.heuristics import is_keyboard

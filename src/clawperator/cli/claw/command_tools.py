@@ -216,7 +216,7 @@ class ExecutionCall(Struct, frozen=True):
 
     def _report(self, result: ExecutionResult) -> ToolResult:
         from clawperator.agent import describe_steps
-        from clawperator.connection import only_step
+        from clawperator.connection.results import only_step
         from clawperator.contract.execution import validate
 
         document = msgspec.to_builtins(result)

@@ -3,7 +3,9 @@
 from functools import partial
 from random import Random
 
-from clawperator.agent import InventoryEntry, PluginScan, Router, command_inventory
+from clawperator.agent.inventory.inventory import InventoryEntry, command_inventory
+from clawperator.agent.inventory.plugins import PluginScan
+from clawperator.agent.inventory.routing import Router
 from measure import fastest
 
 ENTRIES = 500

@@ -17,7 +17,9 @@ import msgspec
 
 import clawperator
 from clawperator import skill_api, testing
-from clawperator.agent import KINDS, builtin_tools, compact_tools
+from clawperator.agent.compact.tools import compact_tools
+from clawperator.agent.envelope import KINDS
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.cli.help import claw_help_text, help_text
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import Command

@@ -7,7 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._text import nearest
-from clawperator.agent import CLASSES, COMMON, KINDS, SCHEMA_VERSION, SessionMeta, TurnRecord
+from clawperator.agent.envelope import CLASSES, COMMON, KINDS, SCHEMA_VERSION
+from clawperator.agent.sessions.records import SessionMeta, TurnRecord
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import ExecutionShape
 from clawperator.contract.results import ExecutionResult, ResultEnvelope

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clawperator.agent.policy import Permissions, make_policy
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.model import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.policy.rules import Policy, PolicyRule, read_rule

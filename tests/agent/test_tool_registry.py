@@ -9,7 +9,7 @@ from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.policy import Permissions, make_policy
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tool_registry import SIMPLE_TOOLS, ToolRegistry, filter_tools
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.model import Level
 from clawperator.errors import ClawError
 from clawperator.policy.rules import Governed, Policy, read_rule

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.agent.tools import builtin_tools, messages
+from clawperator.agent.tools import messages
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.model import Command
 from clawperator.commands.registry import leaves
 from clawperator.connection.async_phone import AsyncConnectedPhone

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.commands.model import LEVELS, Command, Level, resolve_handler
 from clawperator.commands.registry import COMMANDS, find_by_path, find_command, leaves, value_flags

@@ -3,7 +3,7 @@
 import json
 import re
 
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.registry import find_command
 from clawperator.commands.selectors import RELATION_FLAGS, STATES, TEXT_FLAGS
 from clawperator.connection.selectors import FIELDS

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clawperator.agent import InventoryEntry, Tool, command_inventory
+from clawperator.agent.inventory.inventory import InventoryEntry, command_inventory
+from clawperator.agent.ports import Tool
 from clawperator.cli.claw.command_tools import CommandContext, prepare
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import LEVELS, Command, Flag

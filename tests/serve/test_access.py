@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.agent import AgentOptions
+from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.serve.access import open_access
 
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, cast
 
 from msgspec import Struct
 
-from clawperator.agent import AgentOptions
+from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.serve.access import open_access
 from clawperator.serve.http.app import MountedApp
 from clawperator.serve.http.server import HttpServer, ServeOptions

@@ -107,7 +107,7 @@ class EvidenceRecorder:
         return tuple(found)
 
     def _argv(self) -> list[str]:
-        from clawperator.agent import Redactor, environment_secrets
+        from clawperator.agent.redaction import Redactor, environment_secrets
         from clawperator.ui.node import HIDDEN
 
         typed = self._about.typed

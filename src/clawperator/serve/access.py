@@ -2,16 +2,12 @@
 
 from msgspec import Struct
 
-from clawperator.agent import (
-    AgentOptions,
-    Tool,
-    ToolContext,
-    ToolRegistry,
-    TurnDeadline,
-    agent_policy,
-    builtin_tools,
-    user_settings,
-)
+from clawperator.agent.cancellation import TurnDeadline
+from clawperator.agent.ports import Tool, ToolContext
+from clawperator.agent.settings import user_settings
+from clawperator.agent.tool_registry import ToolRegistry
+from clawperator.agent.tools.builtin import builtin_tools
+from clawperator.agent.turns.assembly import AgentOptions, agent_policy
 from clawperator.policy.rules import Policy
 
 

@@ -11,7 +11,7 @@ from clawperator.agent.compact.results import CompactResult
 from clawperator.agent.compact.session import CompactSession
 from clawperator.agent.ports import ToolContext
 from clawperator.agent.tool_registry import ToolRegistry
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.errors import ClawError
 from clawperator.policy.rules import Asker, Policy, read_rule
 from tests.device.phone_servers import running_phone_server

@@ -12,7 +12,7 @@ from clawperator.agent.compact.tools import COMPACT_TOOLS, CompactTool, compact_
 from clawperator.agent.models.brain import SYSTEM_PROMPT
 from clawperator.agent.models.toolset import tool_definitions
 from clawperator.agent.tool_registry import ToolRegistry
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.model import LEVELS, Level
 from clawperator.contract.actions import ACTIONS
 from clawperator.policy.rules import Policy

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from clawperator.agent.models.tools import TUNING_PARAMETERS, define_tool
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from tests.agent.models.model_server import tool
 
 TEXT = {"type": "string"}

@@ -3,7 +3,7 @@
 from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.ports import Answer, BrainRequest, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tool_registry import ToolRegistry
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.policy.rules import Policy
 
 

@@ -5,7 +5,7 @@ from msgspec import Struct
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.ports import Answer, BrainRequest, ToolCall, ToolResult
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.write import write_hierarchy

@@ -51,7 +51,7 @@ from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.offline.labels import enclosing_rows, is_checkable, is_field, own_label
 from clawperator.agent.ports import Answer, BrainRequest, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tool_registry import ToolRegistry
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.connection.results import only_step
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError

@@ -7,7 +7,7 @@ from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.offline.handlers.tools import map_values
 from clawperator.agent.offline.run import MAX_SCROLLS
 from clawperator.agent.ports import Answer, BrainRequest, ToolResult
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.errors import ClawError
 from tests.agent.offline.sample_screens import (
     APP,

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.confinement import WorkingFolder, confine
 from clawperator.agent.ports import ToolContext, ToolResult
-from clawperator.agent.tools import builtin_tools, plans
+from clawperator.agent.tools import plans
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.model import LEVELS
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult

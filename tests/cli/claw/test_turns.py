@@ -17,7 +17,7 @@ import pytest
 
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.sessions.store import SessionStore
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.agent.turns import conversation
 from tests.agent.inventory.test_plugins import Site, site_at
 from tests.agent.models.model_server import model_server

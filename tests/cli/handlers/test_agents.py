@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent import builtin_tools, compact_tools
+from clawperator.agent.compact.tools import compact_tools
 from clawperator.agent.instructions import (
     BEGIN,
     END,
@@ -21,6 +21,7 @@ from clawperator.agent.instructions import (
     merge_section,
     section,
 )
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.registry import find_by_path, leaves
 from tests.support.running import clawperator
 

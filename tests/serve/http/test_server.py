@@ -16,7 +16,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from clawperator.agent import AgentOptions
+from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.errors import ClawError
 from clawperator.serve.access import open_access
 from clawperator.serve.http import executions

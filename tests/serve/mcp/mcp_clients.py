@@ -16,7 +16,8 @@ import mcp_types as types
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from clawperator.agent import COMPACT_TOOLS, AgentOptions
+from clawperator.agent.compact.tools import COMPACT_TOOLS
+from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.phone.process.server import PhoneServer
 from clawperator.serve.access import open_access
 from clawperator.serve.mcp.definitions import OUTPUT_SCHEMAS

@@ -14,7 +14,8 @@ import pytest
 from mcp.client.client import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 
-from clawperator.agent import COMPACT_TOOLS, AgentOptions
+from clawperator.agent.compact.tools import COMPACT_TOOLS
+from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.serve.access import open_access
 from clawperator.serve.http.requests import MAX_BODY_BYTES
 from clawperator.serve.mcp.http import mcp_mount

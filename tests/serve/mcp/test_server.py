@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.shared.exceptions import MCPError
 
-from clawperator.agent import COMPACT_TOOLS
+from clawperator.agent.compact.tools import COMPACT_TOOLS
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.phone.process.server import PhoneServer
 from clawperator.serve.mcp import server as mcp_server

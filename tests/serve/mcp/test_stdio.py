@@ -12,7 +12,7 @@ import pytest
 from chuk_mcp.protocol.messages import send_initialize, send_tools_call, send_tools_list
 from chuk_mcp.transports.stdio import StdioParameters, stdio_client
 
-from clawperator.agent import COMPACT_TOOLS
+from clawperator.agent.compact.tools import COMPACT_TOOLS
 from tests.device.phone_servers import running_phone_server
 from tests.serve.mcp.mcp_clients import (
     COMMAND,

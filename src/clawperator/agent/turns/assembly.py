@@ -15,7 +15,7 @@ from clawperator.agent.ports import Level, Tool, ToolContext
 from clawperator.agent.sessions.files import DEFAULT_DIRECTORY
 from clawperator.agent.settings import AgentSettings, McpServer, read_settings
 from clawperator.agent.tool_registry import ToolRegistry
-from clawperator.agent.tools import builtin_tools
+from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.agent.turns.events import EventStream
 from clawperator.commands.model import BackendName
 from clawperator.errors import ClawError

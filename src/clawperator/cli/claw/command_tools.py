@@ -9,22 +9,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.agent import (
-    DEFAULT_DIRECTORY,
-    InventoryEntry,
-    Plugin,
-    PluginContext,
-    Tool,
-    ToolCall,
-    ToolContext,
-    ToolResult,
-    Use,
-    WorkingFolder,
-    confine,
-    failed_result,
-    run_plugin,
-    timeout_error,
-)
+from clawperator.agent.cancellation import timeout_error
+from clawperator.agent.confinement import Use, WorkingFolder, confine
+from clawperator.agent.inventory.inventory import InventoryEntry
+from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
+from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
+from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
+from clawperator.agent.tools.row import failed_result
 from clawperator.cli.claw.readable import summary_of
 from clawperator.cli.command_line import Call, GlobalOptions, read_arguments, split_globals
 from clawperator.cli.console import Console
@@ -174,7 +165,7 @@ def _confined(text: str, flag: Flag, folder: WorkingFolder, title: str) -> str:
 
 def _confined_document(call: Call, command: Command, folder: WorkingFolder) -> Any:
     """The execution that a command builds, with the paths of its actions inside the folder."""
-    from clawperator.agent import confine_plan
+    from clawperator.agent.tools.plans import confine_plan
     from clawperator.contract.execution import validate
 
     return confine_plan(validate(resolve_handler(command.execution)(call)), folder, call.name).document
@@ -215,7 +206,7 @@ class ExecutionCall(Struct, frozen=True):
         return {**self.document, "timeoutMs": min(self.document.get("timeoutMs", most), most)}
 
     def _report(self, result: ExecutionResult) -> ToolResult:
-        from clawperator.agent import describe_steps
+        from clawperator.agent.tools.messages import describe_steps
         from clawperator.connection.results import only_step
         from clawperator.contract.execution import validate
 
@@ -229,7 +220,7 @@ class ExecutionCall(Struct, frozen=True):
 
 
 def _run_skill(call: ToolCall, context: ToolContext) -> ToolResult:
-    from clawperator.agent import builtin_tools
+    from clawperator.agent.tools.builtin import builtin_tools
 
     run_skill = next(tool for tool in builtin_tools() if tool.name == call.name)
     return run_skill.run(call.params, context)

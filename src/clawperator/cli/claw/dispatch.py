@@ -8,7 +8,7 @@ import os
 
 from clawperator._notes import listening
 from clawperator._text import encodable
-from clawperator.agent import build_envelope, filesystem_error
+from clawperator.agent.envelope import build_envelope, filesystem_error
 from clawperator.cli.claw.command_line import FORMAT_VARIABLE, attempted_command, parse_line, requested_format
 from clawperator.cli.claw.response import Response, failure
 from clawperator.cli.claw.signals import signal_restorer
@@ -125,6 +125,6 @@ def _render(response: Response, command: str) -> bytes:
     try:
         return json.dumps(encodable(document), allow_nan=False).encode()
     except RecursionError:
-        from clawperator.agent import map_strings
+        from clawperator.agent.redaction import map_strings
 
         return json.dumps(map_strings(document, lambda text, _: str(encodable(text))), allow_nan=False).encode()

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from clawperator._files import check_links, why
-from clawperator.agent import EventStream, WorkingFolder, is_control_file, is_session_file, is_session_path
+from clawperator.agent.confinement import WorkingFolder, is_control_file
+from clawperator.agent.sessions.files import is_session_path
+from clawperator.agent.sessions.reading import is_session_file
+from clawperator.agent.turns.events import EventStream
 from clawperator.cli.claw.inputs import directory
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.errors import ClawError

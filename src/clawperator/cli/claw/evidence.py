@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from clawperator.agent import AgentOptions, Redactor, agent_policy, build_envelope, environment_secrets
+from clawperator.agent.envelope import build_envelope
+from clawperator.agent.redaction import Redactor, environment_secrets
+from clawperator.agent.turns.assembly import AgentOptions, agent_policy
 from clawperator.cli.claw.command_line import FORMAT_FLAG, FORMAT_VARIABLE
 from clawperator.cli.claw.response import Response
 from clawperator.cli.evidence import FLAG, EvidenceRecorder, RunDescription, words_of

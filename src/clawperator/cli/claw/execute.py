@@ -7,23 +7,20 @@ from typing import Any
 import msgspec
 
 from clawperator._typed import decode
-from clawperator.agent import (
+from clawperator.agent.cancellation import (
     CallNotBegunError,
-    EventStream,
-    StoppedWork,
-    ToolCall,
-    ToolRegistry,
-    ToolResult,
     TurnCancelledError,
     TurnDeadline,
     WorkAbandonedError,
     WorkAbandonedInterrupt,
-    assemble,
-    is_mcp_name,
-    is_not_found,
-    observe_stop,
     run_within,
 )
+from clawperator.agent.envelope import is_not_found
+from clawperator.agent.ports import ToolCall, ToolResult
+from clawperator.agent.tool_registry import ToolRegistry
+from clawperator.agent.turns.assembly import assemble, is_mcp_name
+from clawperator.agent.turns.events import EventStream
+from clawperator.agent.turns.results import StoppedWork, observe_stop
 from clawperator.cli.claw.inputs import text_of
 from clawperator.cli.claw.options import agent_options
 from clawperator.cli.claw.readable import readable
@@ -118,7 +115,8 @@ def _tool_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
 
 @contextmanager
 def _command_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
-    from clawperator.agent import command_inventory, discover_plugins
+    from clawperator.agent.inventory.inventory import command_inventory
+    from clawperator.agent.inventory.plugins import discover_plugins
     from clawperator.cli.claw.command_tools import CommandContext, prepare
 
     options, plugins = agent_options(job.arguments), discover_plugins()
@@ -143,7 +141,7 @@ def _inherited_flags(arguments: ParsedArguments) -> dict[str, tuple[str, ...]]:
 
 
 def _params(payload: str, tool: str) -> dict[str, Any]:
-    from clawperator.agent import payload_error, require_object
+    from clawperator.agent.tools.row import payload_error, require_object
 
     if not payload.strip():
         return {}

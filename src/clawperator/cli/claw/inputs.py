@@ -1,6 +1,6 @@
 """Inputs of ``claw`` commands: prompts from stdin, the session folder and the session."""
 
-from clawperator.agent import DEFAULT_DIRECTORY
+from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
 from clawperator.cli.console import read_stdin
 from clawperator.cli.parsing import ParsedArguments, parse_error
 from clawperator.errors import ClawError

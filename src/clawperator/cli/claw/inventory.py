@@ -4,7 +4,12 @@ from typing import Any
 
 import msgspec
 
-from clawperator.agent import InventoryEntry, command_inventory, group_by_origin, tool_inventory
+from clawperator.agent.inventory.inventory import (
+    InventoryEntry,
+    command_inventory,
+    group_by_origin,
+    tool_inventory,
+)
 from clawperator.cli.claw.readable import describe_parameters
 from clawperator.cli.claw.response import Response, failure
 from clawperator.cli.parsing import ParsedArguments
@@ -23,7 +28,7 @@ def show_command(arguments: ParsedArguments) -> Response:
 
 
 def show_tool(arguments: ParsedArguments) -> Response:
-    from clawperator.agent import tool_pool
+    from clawperator.agent.turns.assembly import tool_pool
 
     name = arguments.words[0]
     try:
@@ -89,7 +94,8 @@ def command_graph(_: ParsedArguments) -> Response:
 
 
 def list_tool_pool(arguments: ParsedArguments) -> Response:
-    from clawperator.agent import filter_tools, tool_pool
+    from clawperator.agent.tool_registry import filter_tools
+    from clawperator.agent.turns.assembly import tool_pool
 
     simple, include_mcp = arguments.has("--simple-mode"), not arguments.has("--no-mcp")
     with tool_pool(include_mcp=include_mcp and not simple, pass_env=arguments.all("--pass-env")) as pool:
@@ -115,7 +121,7 @@ def list_tool_pool(arguments: ParsedArguments) -> Response:
 
 
 def bootstrap_graph(_: ParsedArguments) -> Response:
-    from clawperator.agent import NOTE, STAGES
+    from clawperator.agent.turns.events import NOTE, STAGES
 
     payload = {
         "stages": [stage.label for stage in STAGES],
@@ -127,7 +133,8 @@ def bootstrap_graph(_: ParsedArguments) -> Response:
 
 
 def route(arguments: ParsedArguments) -> Response:
-    from clawperator.agent import Router, builtin_tools
+    from clawperator.agent.inventory.routing import Router
+    from clawperator.agent.tools.builtin import builtin_tools
     from clawperator.cli.claw.inputs import text_of
 
     prompt, limit = text_of(arguments.words[0]), arguments.whole("--limit", 5)

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from clawperator._environment import check_names
-from clawperator.agent import DEFAULT_DIRECTORY, LEVELS, AgentOptions
+from clawperator.agent.ports import LEVELS
+from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
+from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.cli.claw.command_line import FORMAT_FLAG, FORMAT_VARIABLE
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.commands.model import BACKENDS, BackendName

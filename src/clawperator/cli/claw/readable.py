@@ -57,7 +57,7 @@ def _screen(result: Any) -> list[str] | None:
     """The lines of an execution's last snapshot; none of another execution; None for any other result."""
     if not isinstance(result, Mapping) or not isinstance(envelope := result.get("envelope"), Mapping):
         return None
-    from clawperator.agent import screen_lines
+    from clawperator.agent.tools.phones import screen_lines
     from clawperator.contract.action_types import is_snapshot
 
     snapshots = [

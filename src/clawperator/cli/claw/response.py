@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.agent import error_object, is_not_found
+from clawperator.agent.envelope import error_object, is_not_found
 from clawperator.errors import ClawError
 
 # In text mode, usage errors and interrupts have the exit codes that shells expect.

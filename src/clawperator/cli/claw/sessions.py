@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from clawperator.agent import LoadedSession, SessionStore, SessionSummary
+from clawperator.agent.sessions.store import LoadedSession, SessionStore, SessionSummary
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
 from clawperator.cli.claw.response import Response, failure, not_found_members
 from clawperator.cli.parsing import ParsedArguments

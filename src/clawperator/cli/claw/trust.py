@@ -58,7 +58,7 @@ def _require_user() -> None:
 
 
 def _trust(folder: str, *, dry_run: bool) -> Response:
-    from clawperator.agent import programs_of_folder
+    from clawperator.agent.folder_programs import programs_of_folder
 
     found = programs_of_folder(folder)
     if found.files and not dry_run:

@@ -8,16 +8,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.agent import (
-    BRAINS,
-    RunRequest,
-    RunResult,
-    TurnDeadline,
-    TurnResult,
-    Usage,
-    observe_stop,
-    run_request,
-)
+from clawperator.agent.cancellation import TurnDeadline
+from clawperator.agent.ports import Usage
+from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
+from clawperator.agent.turns.results import TurnResult, observe_stop
 from clawperator.cli.claw.event_sinks import open_events
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
 from clawperator.cli.claw.options import agent_options

@@ -4,7 +4,12 @@ import errno
 import os
 
 from clawperator._files import AtomicFile, is_inside, open_regular, why
-from clawperator.agent import INSTRUCTION_FORMATS, InstructionFormat, agent_instructions, merge_section
+from clawperator.agent.instructions import (
+    INSTRUCTION_FORMATS,
+    InstructionFormat,
+    agent_instructions,
+    merge_section,
+)
 from clawperator.cli.command_line import Call, CommandResult, TextResult
 from clawperator.cli.parsing import usage
 from clawperator.errors import ClawError

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from shlex import quote
 
 from clawperator._environment import check_names
-from clawperator.agent import AgentOptions
+from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.cli.command_line import Call
 from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import usage

@@ -91,7 +91,7 @@ def _sentence(step: StepResult, action: Action | None) -> tuple[Part, ...]:
 
 
 def _message(step: StepResult, action: Action | None) -> str:
-    from clawperator.agent import describe_steps
+    from clawperator.agent.tools.messages import describe_steps
 
     known = action or Action(step.id, step.actionType, _NO_PARAMS)
     return describe_steps([known], [step])
@@ -110,7 +110,7 @@ def _screen(step: StepResult, action: Action | None) -> Iterator[Line]:
     if view == "xml":
         yield from step.data.get("text", "").splitlines()
         return
-    from clawperator.agent import screen_lines
+    from clawperator.agent.tools.phones import screen_lines
 
     yield from screen_lines(msgspec.to_builtins(step))
 

@@ -7,17 +7,9 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from clawperator._deadline import Deadline, limited
-from clawperator.agent import (
-    ToolCall,
-    ToolContext,
-    ToolResult,
-    TurnCancelledError,
-    TurnDeadline,
-    Use,
-    WorkingFolder,
-    confine,
-    confining,
-)
+from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
+from clawperator.agent.confinement import Use, WorkingFolder, confine, confining
+from clawperator.agent.ports import ToolCall, ToolContext, ToolResult
 from clawperator.commands.registry import find_by_path
 from clawperator.errors import ClawError
 from clawperator.policy.commands import command_entry

@@ -6,7 +6,9 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from clawperator._secret_text import literal_pattern
-from clawperator.agent import confine_plan, map_strings, mask_steps, plan_secrets
+from clawperator.agent.redaction import map_strings
+from clawperator.agent.tools.plans import confine_plan
+from clawperator.agent.tools.privacy import mask_steps, plan_secrets
 from clawperator.contract.action_types import changes_device
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Plan, single_action, validate

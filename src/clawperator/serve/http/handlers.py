@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import UNSET
 
 from clawperator import schemas
-from clawperator.agent import CompareParams, DescribeParams, ExportParams
+from clawperator.agent.tools.recordings import CompareParams, DescribeParams, ExportParams
 from clawperator.device import (
     API_LEVEL,
     DEFAULT_NAME,

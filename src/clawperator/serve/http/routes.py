@@ -1,6 +1,6 @@
 """The table of routes: routing, validation, policy and the OpenAPI description derive from it."""
 
-from clawperator.agent import CompareParams, DescribeParams, ExportParams
+from clawperator.agent.tools.recordings import CompareParams, DescribeParams, ExportParams
 from clawperator.device import Avd
 from clawperator.device.emulators.emulator import Provisioned, StartedEmulator
 from clawperator.recording.compare.compare import CompareReport

@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 
 from clawperator._deadline import limited
-from clawperator.agent import TurnDeadline
+from clawperator.agent.cancellation import TurnDeadline
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.device import log_event, still_running
 

@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 
 import anyio
 
-from clawperator.agent import CompactSession, FinishedTool, ToolContext, ToolRegistry
+from clawperator.agent.compact.session import CompactSession, FinishedTool
+from clawperator.agent.ports import ToolContext
+from clawperator.agent.tool_registry import ToolRegistry
 
 V = TypeVar("V")
 

@@ -6,7 +6,8 @@ from typing import Any
 import mcp_types as types
 import msgspec
 
-from clawperator.agent import FinishedTool, named_matches
+from clawperator.agent.compact.results import named_matches
+from clawperator.agent.compact.session import FinishedTool
 from clawperator.errors import ClawError
 
 # Marks content with text of apps, and holds the error of a failed call, in the metadata of a result.

@@ -5,7 +5,7 @@ from typing import Any
 import mcp_types as types
 from msgspec.structs import asdict
 
-from clawperator.agent import CompactTool
+from clawperator.agent.compact.tools import CompactTool
 
 # Names the device of a call, when the server is not started for one device.
 DEVICE = "device"

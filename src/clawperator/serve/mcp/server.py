@@ -11,19 +11,12 @@ from mcp.shared.exceptions import MCPError
 from msgspec.structs import replace
 
 from clawperator import __version__
-from clawperator.agent import (
-    COMPACT_TOOLS,
-    MCP_INSTRUCTIONS,
-    CompactSession,
-    FinishedTool,
-    ToolContext,
-    TurnCancelledError,
-    TurnDeadline,
-    WorkingFolder,
-    agent_instructions,
-    confining,
-    timeout_error,
-)
+from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
+from clawperator.agent.compact.session import CompactSession, FinishedTool
+from clawperator.agent.compact.tools import COMPACT_TOOLS
+from clawperator.agent.confinement import WorkingFolder, confining
+from clawperator.agent.instructions import MCP_INSTRUCTIONS, agent_instructions
+from clawperator.agent.ports import ToolContext
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import PolicyGate, enforcing
 from clawperator.serve.access import ServerAccess

@@ -103,7 +103,8 @@ def measure_trip() -> float:
     """Seconds from a validated snapshot to its result, on the running simulated phone."""
     from clawperator.contract.execution import single_action, validate
     from clawperator.contract.wire import OPERATOR_PACKAGE
-    from clawperator.device import resolve_device, run_plan
+    from clawperator.device.discovery import resolve_device
+    from clawperator.device.run import run_plan
 
     device = resolve_device(None)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator._settings import VARIABLES, Setting, default_output, setting
-from clawperator.device import default_backend, default_timeout_ms, named_operator
+from clawperator.device.settings import default_backend, default_timeout_ms, named_operator
 from clawperator.errors import ClawError
 
 FILE_VALUES: dict[str, tuple[str, object]] = {

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from clawperator.connection.results import ActionResult, FoundNode, LabelValue, Scrolled
     from clawperator.connection.snapshot import ScreenElement, ScreenOutline, Snapshot
     from clawperator.contract.results import ResultEnvelope, StepResult
-    from clawperator.device import ShellAnswer
+    from clawperator.device.adb.client import ShellAnswer
     from clawperator.errors import (
         ActionError,
         ClawError,

@@ -94,7 +94,7 @@ def connected_phone(request: pytest.FixtureRequest) -> "Iterator[ConnectedPhone]
 @pytest.fixture
 def _held_phone(request: pytest.FixtureRequest) -> "Iterator[ConnectedPhone]":
     """The device, for this test alone: other workers and programs wait until the test has ended."""
-    from clawperator.device import hold_device
+    from clawperator.device.lease import hold_device
     from clawperator.errors import ClawError
 
     serial: str = request.config.getoption("--clawperator-device")
@@ -181,7 +181,7 @@ def _check_lost(item: pytest.Item) -> list[tuple[str, str]]:
     serial = item.stash.get(_HELD, None)
     if serial is None:
         return []
-    from clawperator.device import resolve_device
+    from clawperator.device.discovery import resolve_device
     from clawperator.errors import ClawError
 
     try:
@@ -283,7 +283,7 @@ def _phone_of(value: object) -> "AndroidPhone | None":
     from clawperator.connection.android_phone import AndroidPhone
     from clawperator.connection.async_phone import AsyncConnectedPhone
     from clawperator.connection.phone import ConnectedPhone
-    from clawperator.device import Device, Endpoint
+    from clawperator.device.adb.client import Device, Endpoint
     from clawperator.phone.process.launch import PhoneProcess
 
     if isinstance(value, AndroidPhone):

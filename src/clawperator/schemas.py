@@ -14,17 +14,14 @@ from clawperator.contract.execution import ExecutionShape
 from clawperator.contract.results import ExecutionResult, ResultEnvelope
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.contract.skill_result import SkillResult, SkillsRun
-from clawperator.device import (
-    Avd,
-    Compatibility,
-    CompatibilityReport,
-    EvidenceManifest,
-    Granted,
-    OperatorSetup,
-    PairedDevice,
-    Report,
-    ScreenReport,
-)
+from clawperator.device.emulators.avd import Avd
+from clawperator.device.evidence import EvidenceManifest
+from clawperator.device.pairing import PairedDevice
+from clawperator.device.screen_watch import ScreenReport
+from clawperator.device.setup.compatibility_report import CompatibilityReport
+from clawperator.device.setup.doctor import Report
+from clawperator.device.setup.install import Granted, OperatorSetup
+from clawperator.device.setup.version_check import Compatibility
 from clawperator.errors import CODES, ClawError
 from clawperator.recording.compare.compare import CompareReport
 from clawperator.recording.compare.strategies.declared import Declaration

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clawperator.connection.results import ActionResult, Scrolled
 from clawperator.connection.snapshot import Snapshot
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device import ShellAnswer
+from clawperator.device.adb.client import ShellAnswer
 from clawperator.testing import SimulatedPhone
 from clawperator.ui.node import Node
 

@@ -18,7 +18,7 @@ from clawperator.contract.execution import Plan, new_execution, validate
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.device import run as run_module
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.backends import RunWatch
+from clawperator.device.backends.backend import RunWatch
 from clawperator.device.host_log import log_file
 from clawperator.device.lease import Holder, lease
 from clawperator.device.operators import OperatorChoice

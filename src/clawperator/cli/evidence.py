@@ -22,7 +22,8 @@ from clawperator.errors import ClawError
 if TYPE_CHECKING:
     from clawperator.contract.action_params import TextSource
     from clawperator.contract.execution import Plan
-    from clawperator.device import CaptureSource, Device
+    from clawperator.device.adb.client import Device
+    from clawperator.device.evidence import CaptureSource
 
 FLAG = "--evidence"
 _SECRET_TYPED = "a secret was typed"
@@ -45,7 +46,7 @@ class EvidenceRecorder:
     """Captures around one run. Its methods after the constructor never raise an error of their own."""
 
     def __init__(self, folder: str, about: RunDescription) -> None:
-        from clawperator.device import EvidenceBundle
+        from clawperator.device.evidence import EvidenceBundle
 
         self._about = about
         self._source: CaptureSource | None = None
@@ -66,7 +67,7 @@ class EvidenceRecorder:
 
     def after(self, document: Mapping[str, Any], exit_code: int, *, interrupted: bool) -> None:
         """Capture the screen, unless the run was interrupted, and complete the bundle."""
-        from clawperator.device import FinishedRun
+        from clawperator.device.evidence import FinishedRun
 
         about = self._about
         status = "interrupted" if interrupted else "failed" if exit_code else "success"
@@ -88,7 +89,9 @@ class EvidenceRecorder:
             self.warning = f"the evidence in {self._bundle.path} is incomplete: {why(e)}"
 
     def _find(self) -> "CaptureSource":
-        from clawperator.device import CaptureSource, named_operator, resolve_device
+        from clawperator.device.discovery import resolve_device
+        from clawperator.device.evidence import CaptureSource
+        from clawperator.device.settings import named_operator
 
         device = resolve_device(self._about.device)
         package = named_operator(self._about.operator_package)
@@ -96,7 +99,7 @@ class EvidenceRecorder:
 
     def _secret_texts(self, device: "Device") -> tuple[str, ...]:
         """The secrets that the run reads. One that cannot be read cannot be typed."""
-        from clawperator.device import SecretReader
+        from clawperator.device.secrets import SecretReader
 
         found = []
         for source in self._about.secrets:

@@ -21,7 +21,7 @@ from clawperator.connection.results import Recorded, recorded
 from clawperator.connection.screen_methods import ScreenMethods
 from clawperator.connection.touch_methods import TouchMethods
 from clawperator.connection.wait_methods import WaitMethods
-from clawperator.device import ShellAnswer
+from clawperator.device.adb.client import ShellAnswer
 
 
 class AndroidPhone(AppMethods, DeviceMethods, TouchMethods, WaitMethods, ScreenMethods):

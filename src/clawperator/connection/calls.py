@@ -22,7 +22,7 @@ from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.device import References
+    from clawperator.device.references import References
 
 _SOURCE = "clawperator-python"
 

@@ -37,7 +37,8 @@ def connect(
     """
     from clawperator.commands.model import BACKENDS
     from clawperator.connection.phone import ConnectedPhone
-    from clawperator.device import default_backend, default_timeout_ms, resolve_device
+    from clawperator.device.discovery import resolve_device
+    from clawperator.device.settings import default_backend, default_timeout_ms
 
     if backend is None:
         backend = default_backend()

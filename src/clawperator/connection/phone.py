@@ -9,10 +9,13 @@ from clawperator.connection.android_phone import AndroidPhone
 from clawperator.connection.calls import milliseconds
 from clawperator.contract.execution import validate
 from clawperator.contract.results import ResultEnvelope
-from clawperator.device import Backend, Device, ShellAnswer, named_operator, run_plan
+from clawperator.device.adb.client import Device, ShellAnswer
+from clawperator.device.backends.backend import Backend
+from clawperator.device.run import run_plan
+from clawperator.device.settings import named_operator
 
 if TYPE_CHECKING:
-    from clawperator.device import References
+    from clawperator.device.references import References
 
 _LONGEST_SHELL_MS = 3_600_000
 
@@ -48,7 +51,8 @@ class ConnectedPhone(AndroidPhone):
         timeout: float | None = None,
     ) -> str:
         """Pull a recording from the device, by default the last one. Returns the path of the file."""
-        from clawperator.device import PULL_SECONDS, find_operator, pull_recording
+        from clawperator.device.operators import find_operator
+        from clawperator.device.recordings import PULL_SECONDS, pull_recording
         from clawperator.policy.enforcement import check_call
 
         check_call("recording_pull", "act", session_id or "")
@@ -62,7 +66,8 @@ class ConnectedPhone(AndroidPhone):
 
         A shell can do anything: under a policy it requires the level full.
         """
-        from clawperator.device import command_line, run_shell
+        from clawperator.device.adb.client import run_shell
+        from clawperator.device.adb.quoting import command_line
         from clawperator.policy.enforcement import check_call
 
         check_call("shell", "full", command_line(command, *arguments), command)
@@ -71,7 +76,7 @@ class ConnectedPhone(AndroidPhone):
         return run_shell(self.device, command_line(command, *arguments), seconds=limit / 1000)
 
     def _references(self) -> "References":
-        from clawperator.device import References
+        from clawperator.device.references import References
 
         return References(self.serial)
 

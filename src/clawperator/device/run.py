@@ -24,7 +24,7 @@ from clawperator.contract.selectors import NodeSelector
 from clawperator.contract.wire import OPERATOR_PACKAGE, snapshot_id
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends import Backend, RunWatch, choose_backend
+from clawperator.device.backends.backend import Backend, RunWatch
 from clawperator.device.host_log import Level, log_event
 from clawperator.device.lease import Holder, lease
 from clawperator.device.operators import OperatorChoice
@@ -329,3 +329,25 @@ def _with_stop_command(step: StepResult, serial: str, package: str) -> StepResul
     where = ("--device", serial, "--operator-package", package)
     command = command_line("clawperator", "recording", "stop", "--session-id", session, *where, "--json")
     return replace(step, data={**step.data, "hint": f"Run '{command}' {purpose}."})
+
+
+def choose_backend(
+    backend: BackendName | Backend, device: Device, package: str | None, watch: RunWatch | None = None
+) -> Backend:
+    """The backend of this name, or the given one.
+
+    ``auto`` is the Operator ``package``; without a package, the enabled Operator or else plain adb.
+    """
+    if not isinstance(backend, str):
+        return backend
+    if backend == "adb":
+        from clawperator.device.backends.adb import AdbBackend
+
+        return AdbBackend(device, watch)
+    if backend == "auto" and package is None:
+        from clawperator.device.backends.auto import AutoBackend
+
+        return AutoBackend(device, watch)
+    from clawperator.device.backends.operator import OperatorBackend
+
+    return OperatorBackend(device, package, watch)

@@ -15,15 +15,11 @@ from clawperator._files import why
 from clawperator._notes import show_status
 from clawperator._text import is_encodable
 from clawperator.contract.skill_result import FRAME_MARKER
-from clawperator.device import (
-    SCHEMES_VARIABLE,
-    enabled_operator,
-    known_device,
-    log_event,
-    named_operator,
-    read_schemes,
-    require_awake,
-)
+from clawperator.device.host_log import log_event
+from clawperator.device.operators import enabled_operator
+from clawperator.device.settings import named_operator
+from clawperator.device.uri_schemes import SCHEMES_VARIABLE, read_schemes
+from clawperator.device.wakefulness import known_device, require_awake
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_call, policy_environment
 from clawperator.skills.contract import (

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
-from clawperator.device import AdbSystem, Device, Endpoint, ShellAnswer, command_line
+from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
+from clawperator.device.adb.quoting import command_line
+from clawperator.device.backends.adb_system import AdbSystem
 from clawperator.errors import ClawError
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.operator.driver import PrivilegedPhoneDriver

@@ -11,7 +11,7 @@ from clawperator.connection.android_phone import AndroidPhone
 from clawperator.connection.results import FoundNode
 from clawperator.connection.selectors import SelectorKwargs
 from clawperator.contract.results import ResultEnvelope
-from clawperator.device import ShellAnswer
+from clawperator.device.adb.client import ShellAnswer
 
 # Of the module.
 RENAMED = {"BoxedPhone": "SimulatedPhone", "start_phone": "simulated_phone"}

@@ -17,22 +17,15 @@ from clawperator.connection.snapshot import ScreenSearch
 from clawperator.contract.execution import Action, Plan, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import recordings_folder
-from clawperator.device import (
-    Device,
-    Endpoint,
-    References,
-    SecretReader,
-    ShellAnswer,
-    add_views,
-    check_session_id,
-    check_uri_schemes,
-    command_line,
-    is_failed_search,
-    local_recording_path,
-    save_screenshot,
-    with_captures,
-    with_near_matches,
-)
+from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
+from clawperator.device.adb.quoting import command_line
+from clawperator.device.backends.host_actions import save_screenshot
+from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
+from clawperator.device.recordings import check_session_id, local_recording_path
+from clawperator.device.references import References
+from clawperator.device.run import add_views, with_captures
+from clawperator.device.secrets import SecretReader
+from clawperator.device.uri_schemes import check_uri_schemes
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.engine.run import Engine

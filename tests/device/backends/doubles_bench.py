@@ -11,8 +11,8 @@ from msgspec import Struct
 from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, ShellStream
-from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb import AdbBackend
+from clawperator.device.backends.backend import RunWatch
 from tests.support.command_doubles import CommandDoubles, double_server
 from tests.support.ordinary_phone import SETTINGS, dumped, node, ordinary_phone, screen
 

@@ -16,8 +16,9 @@ from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint, run_shell
 from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends import RunWatch, adb, adb_shell
+from clawperator.device.backends import adb, adb_shell
 from clawperator.device.backends.adb import AdbBackend, AdbDriver, WatchedClock
+from clawperator.device.backends.backend import RunWatch
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.run import RUNNERS
 from clawperator.errors import ClawError

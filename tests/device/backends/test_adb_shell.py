@@ -3,8 +3,9 @@
 import pytest
 
 from clawperator.device.adb.client import Device, ShellAnswer
-from clawperator.device.backends import RunWatch, adb_apps, adb_shell
+from clawperator.device.backends import adb_apps, adb_shell
 from clawperator.device.backends.adb import AdbDriver
+from clawperator.device.backends.backend import RunWatch
 from clawperator.errors import ClawError
 from tests.device.backends.scripted_shell import DEVICE, ScriptedShell, StillClock, connect, reply
 

@@ -6,11 +6,13 @@ import pytest
 
 from clawperator.contract.execution import Plan, new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device.backends import Backend, RunWatch, auto, choose_backend
+from clawperator.device.backends import auto
 from clawperator.device.backends.adb import AdbBackend
 from clawperator.device.backends.adb_limits import beyond_adb
 from clawperator.device.backends.auto import AutoBackend
+from clawperator.device.backends.backend import Backend, RunWatch
 from clawperator.device.backends.operator import OperatorBackend
+from clawperator.device.run import choose_backend
 from clawperator.errors import ClawError
 from tests.device.backends.scripted_shell import DEVICE
 

@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import ExecutionResult, StepResult
-from clawperator.device import run_plan
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import operator as operator_module
 from clawperator.device.backends.operator_driver import OperatorDriver
 from clawperator.device.backends.operator_link import deliver
 from clawperator.device.references import References
+from clawperator.device.run import run_plan
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext, Effect

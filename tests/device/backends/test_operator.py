@@ -13,12 +13,13 @@ from clawperator._deadline import Deadline
 from clawperator.contract.execution import Plan, new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import OPERATOR_PACKAGE, TEXT_BYTES, TEXT_SUM, sum_of
-from clawperator.device import resolve_device
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.backends import RunWatch, operator
+from clawperator.device.backends import operator
+from clawperator.device.backends.backend import RunWatch
 from clawperator.device.backends.operator import OperatorBackend, OperatorRun, attach_hierarchies
 from clawperator.device.backends.operator_link import Delivered
 from clawperator.device.backends.operator_log import LoggedTree
+from clawperator.device.discovery import resolve_device
 from clawperator.device.operators import OperatorChoice
 from clawperator.device.run import run_plan
 from clawperator.device.setup import version_check

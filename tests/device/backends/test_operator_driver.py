@@ -10,8 +10,9 @@ from clawperator._deadline import Deadline
 from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import StepResult
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.backends import RunWatch, adb_shell
+from clawperator.device.backends import adb_shell
 from clawperator.device.backends.adb import AdbDriver
+from clawperator.device.backends.backend import RunWatch
 from clawperator.device.backends.operator_driver import OperatorDriver, host_engine
 from clawperator.engine.driver import ChosenNode
 from clawperator.engine.targets import describe_node

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.device.backends import RunWatch, adb_touch
+from clawperator.device.backends import adb_touch
+from clawperator.device.backends.backend import RunWatch
 from clawperator.device.secrets import SecretReader
 from clawperator.errors import ClawError
 from tests.device.backends.doubles_bench import FIELD, DoublesBench, doubles_bench, field_screen

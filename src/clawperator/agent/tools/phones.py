@@ -79,7 +79,7 @@ def screen_lines(step: dict[str, Any]) -> list[str]:
 
 
 def _list_devices(_: NoParams, __: ToolContext) -> ToolResult:
-    from clawperator.device import list_devices
+    from clawperator.device.discovery import list_devices
 
     found = list_devices()
     listed = ", ".join(f"{device.serial} ({device.state})" for device in found)
@@ -88,7 +88,9 @@ def _list_devices(_: NoParams, __: ToolContext) -> ToolResult:
 
 
 def _list_packages(params: ListPackagesParams, context: ToolContext) -> ToolResult:
-    from clawperator.device import list_packages, require_user, resolve_device
+    from clawperator.device.discovery import resolve_device
+    from clawperator.device.packages import list_packages
+    from clawperator.device.users import require_user
 
     device = resolve_device(context.device)
     context.deadline.check()
@@ -105,7 +107,9 @@ def _list_packages(params: ListPackagesParams, context: ToolContext) -> ToolResu
 def _doctor(_: NoParams, context: ToolContext) -> ToolResult:
     """Handled whatever the checks find: that is in the result and in the message."""
     from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
-    from clawperator.device import HANDSHAKE_MS, named_operator, run_doctor
+    from clawperator.device.settings import named_operator
+    from clawperator.device.setup.device_checks import HANDSHAKE_MS
+    from clawperator.device.setup.doctor import run_doctor
 
     limit = max(context.deadline.within(HANDSHAKE_MS / 1000) * 1000, MIN_EXECUTION_TIMEOUT_MS)
     report = run_doctor(context.device, named_operator(context.operator_package), timeout_ms=limit)
@@ -119,14 +123,14 @@ def _doctor(_: NoParams, context: ToolContext) -> ToolResult:
 
 
 def _start_phone(params: StartPhoneParams, _: ToolContext) -> ToolResult:
-    from clawperator.device import start_simulated
+    from clawperator.device.simulated_phones import start_simulated
 
     started = start_simulated(params.serial, seed=params.seed)
     return ToolResult(handled=True, message=f"phone {params.serial} is running", result=started)
 
 
 def _stop_phone(params: StopPhoneParams, _: ToolContext) -> ToolResult:
-    from clawperator.device import stop_simulated
+    from clawperator.device.simulated_phones import stop_simulated
 
     stopped = stop_simulated(params.serial)
     state = "stopped" if stopped["wasRunning"] else "was not running"

@@ -20,7 +20,12 @@ from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action, Plan, new_command_id, new_execution, validate, waiting_timeout
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ExecutionResult, StepResult
-from clawperator.device import Device, device_flag, is_declared, named_operator, resolve_device, run_plan
+from clawperator.device.adb.client import Device
+from clawperator.device.discovery import resolve_device
+from clawperator.device.run import run_plan
+from clawperator.device.secrets import is_declared
+from clawperator.device.serials import device_flag
+from clawperator.device.settings import named_operator
 from clawperator.errors import ClawError
 
 _SOURCE = "claw"

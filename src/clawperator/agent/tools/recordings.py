@@ -77,14 +77,10 @@ class ReplayParams(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _pull(params: PullParams, context: ToolContext) -> ToolResult:
-    from clawperator.device import (
-        PULL_SECONDS,
-        check_session_id,
-        find_operator,
-        named_operator,
-        pull_recording,
-        resolve_device,
-    )
+    from clawperator.device.discovery import resolve_device
+    from clawperator.device.operators import find_operator
+    from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
+    from clawperator.device.settings import named_operator
 
     session = None if params.sessionId is UNSET else check_session_id(params.sessionId)
     folder = confine(context.working_folder, params.folder, "recording_pull", "write")
@@ -165,7 +161,7 @@ def _compare(params: CompareParams, context: ToolContext) -> ToolResult:
 def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
     """Run the steps until one is not proved. A cancellation takes effect between two steps."""
     from clawperator.connection.phone import ConnectedPhone
-    from clawperator.device import resolve_device
+    from clawperator.device.discovery import resolve_device
     from clawperator.replay.demonstration import open_demonstration, plan_replay, replay
 
     demonstration = open_demonstration(_input(params.input, context, "recording_replay"))
@@ -203,7 +199,7 @@ def _after_step(outcome: "StepOutcome", context: ToolContext) -> None:
 
 def _step_error(document: dict[str, object], serial: str) -> ClawError:
     """The error of the step that was not proved."""
-    from clawperator.device import device_flag
+    from clawperator.device.serials import device_flag
 
     code, hint = str(document["code"]), document.get("hint")
     look = f"Run 'clawperator snapshot {device_flag(serial)}' to see the screen."

@@ -35,7 +35,7 @@ def agent_options(arguments: ParsedArguments) -> AgentOptions:
 
 def _backend(arguments: ParsedArguments) -> BackendName:
     if not arguments.has("--backend"):
-        from clawperator.device import default_backend
+        from clawperator.device.settings import default_backend
 
         return default_backend()
     wanted = arguments.choice("--backend", BACKENDS, "auto")

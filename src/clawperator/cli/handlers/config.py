@@ -10,7 +10,7 @@ def print_settings(call: Call) -> CommandResult:
     from clawperator._config import read_config
     from clawperator._home import config_file
     from clawperator._settings import VARIABLES, default_output
-    from clawperator.device import default_backend, default_timeout_ms, named_operator
+    from clawperator.device.settings import default_backend, default_timeout_ms, named_operator
 
     in_force = {
         "backend": default_backend(),

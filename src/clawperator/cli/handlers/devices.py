@@ -10,13 +10,15 @@ _LONGEST_MS = 3_600_000
 
 
 def list_connected(_: Call) -> CommandResult:
-    from clawperator.device import list_devices
+    from clawperator.device.discovery import list_devices
 
     return CommandResult({"devices": list_devices()})
 
 
 def list_installed(call: Call) -> CommandResult:
-    from clawperator.device import list_packages, require_user, resolve_device
+    from clawperator.device.discovery import resolve_device
+    from clawperator.device.packages import list_packages
+    from clawperator.device.users import require_user
 
     user = user_choice(call)
     seconds = seconds_given(call)
@@ -30,7 +32,9 @@ def set_up(call: Call) -> CommandResult:
     apk = call.arguments.get("--apk")
     if not apk:
         return incomplete("operator setup needs --apk <file>", hint="Run 'clawperator operator setup --help'.")
-    from clawperator.device import named_operator, resolve_device, set_up_operator
+    from clawperator.device.discovery import resolve_device
+    from clawperator.device.settings import named_operator
+    from clawperator.device.setup.install import set_up_operator
 
     # Without a name, the package is read from the installed APK.
     package = named_operator(call.options.operator_package)
@@ -45,7 +49,10 @@ def print_setup(_: Call) -> CommandResult:
 
 
 def grant(call: Call) -> CommandResult:
-    from clawperator.device import find_operator, grant_permissions, named_operator, resolve_device
+    from clawperator.device.discovery import resolve_device
+    from clawperator.device.operators import find_operator
+    from clawperator.device.settings import named_operator
+    from clawperator.device.setup.install import grant_permissions
 
     device = resolve_device(call.options.device)
     package = find_operator(device, named_operator(call.options.operator_package))

@@ -13,7 +13,8 @@ from clawperator.errors import ClawError
 def check(call: Call) -> HandlerResult:
     from contextlib import ExitStack
 
-    from clawperator.device import named_operator, report_text, run_doctor
+    from clawperator.device.settings import named_operator
+    from clawperator.device.setup.doctor import report_text, run_doctor
 
     given = call.arguments
     path = given.get("--report")
@@ -29,7 +30,7 @@ def check(call: Call) -> HandlerResult:
         if file is not None:
             from msgspec import json
 
-            from clawperator.device import make_report
+            from clawperator.device.setup.compatibility_report import make_report
 
             file.write(json.format(json.encode(make_report(report))) + b"\n")
     if path is not None:
@@ -60,7 +61,7 @@ def _open_report(path: str) -> Iterator[IO[bytes]]:
 
 def _timeout(call: Call) -> float:
     """The timeout of the Operator handshake."""
-    from clawperator.device import HANDSHAKE_MS
+    from clawperator.device.setup.device_checks import HANDSHAKE_MS
 
     given = call.options.timeout_ms
     if given is not None and not MIN_EXECUTION_TIMEOUT_MS <= given <= MAX_EXECUTION_TIMEOUT_MS:

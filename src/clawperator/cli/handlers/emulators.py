@@ -3,8 +3,8 @@
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.handlers.devices import seconds_given
 from clawperator.cli.parsing import usage
-from clawperator.device import DEFAULT_NAME
 from clawperator.device.emulators import emulator
+from clawperator.device.emulators.avd import DEFAULT_NAME
 
 
 def list_all(_: Call) -> CommandResult:

@@ -33,7 +33,7 @@ def run_command(call: Call) -> CommandResult:
 
 
 def _with_default_timeout(call: Call) -> Call:
-    from clawperator.device import default_timeout_ms
+    from clawperator.device.settings import default_timeout_ms
 
     limit = default_timeout_ms()
     return call if limit is None else replace(call, options=replace(call.options, timeout=f"{limit}"))
@@ -102,7 +102,9 @@ def _run_with_evidence(plan: Plan, call: Call) -> CommandResult:
 
 
 def _run(plan: Plan, call: Call) -> "ExecutionResult":
-    from clawperator.device import named_operator, resolve_device, run_plan
+    from clawperator.device.discovery import resolve_device
+    from clawperator.device.run import run_plan
+    from clawperator.device.settings import named_operator
 
     backend = chosen_backend(call.arguments)
     package = named_operator(call.options.operator_package)
@@ -133,7 +135,7 @@ def warn_of_config(call: Call) -> None:
 def chosen_backend(arguments: ParsedArguments) -> BackendName:
     name = arguments.get("--backend")
     if not name:
-        from clawperator.device import default_backend
+        from clawperator.device.settings import default_backend
 
         return default_backend()
     backend = next((backend for backend in BACKENDS if backend == name), None)

@@ -12,7 +12,7 @@ _PROMPT = "Pairing code: "
 
 def pair(call: Call) -> CommandResult:
     from clawperator._deadline import pause_deadlines
-    from clawperator.device import check_address, check_code, pair_device, require_server
+    from clawperator.device.pairing import check_address, check_code, pair_device, require_server
 
     if not call.arguments.words:
         return incomplete("pair needs an address: pair <host:port>", hint="Run 'clawperator pair --help'.")

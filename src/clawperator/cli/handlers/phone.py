@@ -9,9 +9,9 @@ from clawperator._text import read_number
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.parsing import usage
 from clawperator.commands.servers import OPEN_PAGE
-from clawperator.device import (
+from clawperator.device.host_log import log_event
+from clawperator.device.simulated_phones import (
     list_faults,
-    log_event,
     reset_simulated,
     set_fault,
     start_simulated,

@@ -100,14 +100,10 @@ def compare(call: Call) -> CommandResult | LargeResult:
 
 
 def pull(call: Call) -> CommandResult:
-    from clawperator.device import (
-        PULL_SECONDS,
-        check_session_id,
-        find_operator,
-        named_operator,
-        pull_recording,
-        resolve_device,
-    )
+    from clawperator.device.discovery import resolve_device
+    from clawperator.device.operators import find_operator
+    from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
+    from clawperator.device.settings import named_operator
 
     session = call.arguments.get("--session-id")
     if session is not None:

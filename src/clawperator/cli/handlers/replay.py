@@ -59,7 +59,7 @@ def _replay(
     collect: "Callable[[StepOutcome], None] | None" = None,
 ) -> CommandResult:
     from clawperator.connection.phone import ConnectedPhone
-    from clawperator.device import resolve_device
+    from clawperator.device.discovery import resolve_device
     from clawperator.replay.demonstration import replay
 
     backend = chosen_backend(call.arguments)

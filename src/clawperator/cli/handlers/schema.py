@@ -42,7 +42,10 @@ def _tool_schemas(call: Call) -> dict[str, Any]:
 def print_version(call: Call) -> CommandResult:
     if not call.arguments.has("--check-compat"):
         return CommandResult({"cliVersion": __version__})
-    from clawperator.device import find_operator, named_operator, probe_compatibility, resolve_device
+    from clawperator.device.discovery import resolve_device
+    from clawperator.device.operators import find_operator
+    from clawperator.device.settings import named_operator
+    from clawperator.device.setup.version_check import probe_compatibility
 
     device = resolve_device(call.options.device)
     found = probe_compatibility(device, find_operator(device, named_operator(call.options.operator_package)))

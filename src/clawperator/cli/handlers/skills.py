@@ -141,7 +141,7 @@ def run(call: Call) -> CommandResult:
         if not call.arguments.has("--evidence"):
             return _with_report(call, skill_id, start)
         from clawperator.cli.evidence import describe_run, with_evidence
-        from clawperator.device import default_backend
+        from clawperator.device.settings import default_backend
 
         about = describe_run(call, new_command_id("skill-"), default_backend())
         return with_evidence(call, about, lambda: _with_report(call, skill_id, start))
@@ -159,7 +159,7 @@ def _with_report(call: Call, skill_id: str, run: "Callable[[], CommandResult]") 
 
 def _banner(skill_id: str) -> str:
     from clawperator import __version__
-    from clawperator.device import log_file
+    from clawperator.device.host_log import log_file
 
     return f"clawperator {__version__}: running {skill_id}; log: {log_file()}"
 
@@ -167,7 +167,10 @@ def _banner(skill_id: str) -> str:
 def _operator_line(serial: str | None, named: str | None) -> str:
     """A line about the Operator on the device. Errors are part of the line, never raised."""
     from clawperator.contract.wire import OPERATOR_PACKAGE
-    from clawperator.device import find_operator, known_device, named_operator, probe_compatibility
+    from clawperator.device.operators import find_operator
+    from clawperator.device.settings import named_operator
+    from clawperator.device.setup.version_check import probe_compatibility
+    from clawperator.device.wakefulness import known_device
     from clawperator.errors import ClawError
 
     named = named_operator(named)

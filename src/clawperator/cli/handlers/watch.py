@@ -17,7 +17,7 @@ from clawperator.cli.signals import interrupt_on_signals
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.device import ScreenReport, ScreenWatch
+    from clawperator.device.screen_watch import ScreenReport, ScreenWatch
 
 _INTERVAL_MS = 500
 _LONGEST_MS = 24 * 3_600_000
@@ -33,7 +33,9 @@ def watch_screen(call: Call) -> StreamedResult:
 
     An error of the device is printed as the last document.
     """
-    from clawperator.device import ScreenWatch, named_operator, resolve_device
+    from clawperator.device.discovery import resolve_device
+    from clawperator.device.screen_watch import ScreenWatch
+    from clawperator.device.settings import named_operator
 
     limits = [_number(call, "--for", least=1), call.options.timeout_ms]
     until = Deadline(min((limit / 1000 for limit in limits if limit is not None), default=None))
@@ -62,7 +64,7 @@ def watch_screen(call: Call) -> StreamedResult:
 
 def _explained(error: ClawError, serial: str) -> ClawError:
     """The error, or that the device is gone."""
-    from clawperator.device import resolve_device
+    from clawperator.device.discovery import resolve_device
 
     try:
         resolve_device(serial)

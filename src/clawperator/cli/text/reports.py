@@ -18,7 +18,7 @@ _HEADINGS = ("Clawperator doctor", "Critical", "Advisory", "Repairs", "Next acti
 
 def doctor_blocks(report: Any) -> Iterator[Block]:
     """The checks of ``doctor``, what was repaired, the verdict and the next actions."""
-    from clawperator.device import report_text
+    from clawperator.device.setup.doctor import report_text
 
     for line in report_text(report).splitlines():
         word = line.strip().partition(" ")[0]

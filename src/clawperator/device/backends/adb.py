@@ -4,10 +4,10 @@ from clawperator._deadline import Deadline
 from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb.client import Device
-from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb_apps import AdbApps
 from clawperator.device.backends.adb_limits import beyond_adb
 from clawperator.device.backends.adb_touch import AdbTouch
+from clawperator.device.backends.backend import RunWatch
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.run import Engine

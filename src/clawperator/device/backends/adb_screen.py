@@ -11,8 +11,8 @@ from clawperator.device.adb.client import Device, ShellAnswer
 from clawperator.device.adb.displays import Size
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.adb.screencap import SCREENSHOT_SECONDS, capture_png
-from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb_shell import AdbShell
+from clawperator.device.backends.backend import RunWatch
 from clawperator.device.serials import device_flag
 from clawperator.engine.driver import Windows
 from clawperator.engine.retry import NOT_IDLE

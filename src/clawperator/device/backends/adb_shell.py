@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clawperator._deadline import Deadline, command_timeout
 from clawperator.device.adb.client import Device, ShellAnswer, run_shell
-from clawperator.device.backends import RunWatch
+from clawperator.device.backends.backend import RunWatch
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:

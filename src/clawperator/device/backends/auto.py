@@ -11,8 +11,8 @@ from clawperator.contract.execution import Plan
 from clawperator.contract.operator_plan import needs_host
 from clawperator.contract.results import ResultEnvelope, outcome_of
 from clawperator.device.adb.client import Device
-from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb_limits import beyond_adb
+from clawperator.device.backends.backend import RunWatch
 from clawperator.device.backends.operator import OperatorRun
 from clawperator.device.operators import OperatorChoice
 from clawperator.errors import ClawError

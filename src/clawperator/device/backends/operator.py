@@ -20,7 +20,7 @@ from clawperator.contract.results import ResultEnvelope, StepResult, may_have_ch
 from clawperator.contract.selectors import NodeSelector
 from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
 from clawperator.device.adb.client import Device
-from clawperator.device.backends import RunWatch
+from clawperator.device.backends.backend import RunWatch
 from clawperator.device.backends.host_actions import run_host_action
 from clawperator.device.backends.operator_link import Delivered, deliver, known_code, operator_not_installed
 from clawperator.device.backends.operator_log import plausible_text, verified_text

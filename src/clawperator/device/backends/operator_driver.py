@@ -11,8 +11,8 @@ from clawperator._deadline import Deadline
 from clawperator.contract.keys import OPERATOR_KEYS
 from clawperator.contract.results import StepResult
 from clawperator.device.adb.client import Device
-from clawperator.device.backends import RunWatch
 from clawperator.device.backends.adb import AdbDriver, WatchedClock
+from clawperator.device.backends.backend import RunWatch
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.device.backends.operator_link import known_code
 from clawperator.device.backends.operator_targets import (

@@ -93,7 +93,7 @@ class HttpCall(Struct, frozen=True):
 
     def package(self, given: str | UnsetType) -> str | None:
         """The Operator package: of the request, of the server, or of the settings; None when none names one."""
-        from clawperator.device import named_operator
+        from clawperator.device.settings import named_operator
 
         return named_operator(self.access.options.operator_package if given is UNSET else given)
 

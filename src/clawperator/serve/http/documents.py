@@ -13,8 +13,11 @@ from clawperator.contract.action_params import PACKAGE_NAME, SESSION_ID
 from clawperator.contract.keys import KeyName
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.contract.results import ResultEnvelope
-from clawperator.device import MAX_SERIAL_BYTES, Avd, ListedDevice, Report
+from clawperator.device.discovery import ListedDevice
+from clawperator.device.emulators.avd import Avd
 from clawperator.device.emulators.emulator import RunningEmulator
+from clawperator.device.serials import MAX_SERIAL_BYTES
+from clawperator.device.setup.doctor import Report
 from clawperator.recording.listing import ListedRecording
 from clawperator.serve.page.watched_screens import MAX_WAIT_MS, LeaseHolder, ScreenProblem
 

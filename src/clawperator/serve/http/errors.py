@@ -7,7 +7,7 @@ import msgspec
 from starlette.responses import Response
 
 from clawperator._text import encodable
-from clawperator.device import NoSuchFileError
+from clawperator.device.adb.sync import NoSuchFileError
 from clawperator.errors import CODES, ClawError, ClawperatorException
 
 INTERNAL = "INTERNAL_SERVER_ERROR"

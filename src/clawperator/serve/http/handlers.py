@@ -6,21 +6,17 @@ from msgspec import UNSET
 
 from clawperator import schemas
 from clawperator.agent.tools.recordings import CompareParams, DescribeParams, ExportParams
-from clawperator.device import (
-    API_LEVEL,
-    DEFAULT_NAME,
-    HANDSHAKE_MS,
-    PROFILE,
-    Avd,
-    host_abi,
+from clawperator.device.emulators import emulator
+from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
+from clawperator.device.setup.device_checks import HANDSHAKE_MS
+from clawperator.device.setup.doctor import run_doctor
+from clawperator.device.simulated_phones import (
     list_faults,
     reset_simulated,
-    run_doctor,
     set_fault,
     start_simulated,
     stop_simulated,
 )
-from clawperator.device.emulators import emulator
 from clawperator.errors import ClawError
 from clawperator.phone.process.launch import list_phones
 from clawperator.policy.enforcement import check_call

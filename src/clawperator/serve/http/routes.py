@@ -1,7 +1,7 @@
 """The table of routes: routing, validation, policy and the OpenAPI description derive from it."""
 
 from clawperator.agent.tools.recordings import CompareParams, DescribeParams, ExportParams
-from clawperator.device import Avd
+from clawperator.device.emulators.avd import Avd
 from clawperator.device.emulators.emulator import Provisioned, StartedEmulator
 from clawperator.recording.compare.compare import CompareReport
 from clawperator.recording.describe import Narrative

@@ -71,7 +71,7 @@ def _program() -> list[str]:
 
 def _variables() -> dict[str, str]:
     """The adb that is found here: for the same reason a client may not find it."""
-    from clawperator.device import find_adb
+    from clawperator.device.adb.binary import find_adb
 
     adb = find_adb()
     return {} if adb is None else {"ADB_PATH": os.path.abspath(adb)}

@@ -8,16 +8,12 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from clawperator.contract.execution import single_action, validate
-from clawperator.device import (
-    CapturedSource,
-    Device,
-    SimulatedSource,
-    check_target,
-    force_stop,
-    live_lease,
-    resolve_device,
-    user_input,
-)
+from clawperator.device.adb.client import Device
+from clawperator.device.backends.host_actions import force_stop
+from clawperator.device.discovery import resolve_device
+from clawperator.device.live_input import live_lease, user_input
+from clawperator.device.live_view import CapturedSource, SimulatedSource
+from clawperator.device.target_policy import check_target
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_actions, check_call
 from clawperator.serve.http.calls import HttpCall

@@ -6,7 +6,8 @@ from typing import Any
 from msgspec import UNSET
 
 from clawperator._files import open_regular, why
-from clawperator.device import find_operator, resolve_device
+from clawperator.device.discovery import resolve_device
+from clawperator.device.operators import find_operator
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_call
 from clawperator.recording.writing import derived_path, open_output, pretty_json

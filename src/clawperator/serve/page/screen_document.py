@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from clawperator._text import one_line, printable
-from clawperator.device import References, outline_with_references
+from clawperator.device.references import References
+from clawperator.device.snapshot_views import outline_with_references
 from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
 from clawperator.report.screens import drawing_of

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.selectors import NodeSelector
-from clawperator.device import device_flag
+from clawperator.device.serials import device_flag
 from clawperator.ui.describe import selector_flags
 from clawperator.ui.hit_test import HitTest
 from clawperator.ui.node import Hierarchy, Node

@@ -48,7 +48,6 @@ LAYERS = (
     "_hints",
     "_patterns",
     "_text",
-    "_lazy",
     "__init__",
 )
 # A skill is a program of its own, and prints its result frame.
@@ -103,7 +102,16 @@ def test_importing_the_package_loads_no_other_module() -> None:
     ran = subprocess.run(
         [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True, timeout=30
     )
-    assert ran.stdout.splitlines() == ["['clawperator', 'clawperator._lazy']", "True"]
+    assert ran.stdout.splitlines() == ["['clawperator']", "True"]
+
+
+def test_only_the_public_packages_export_names(sources: Sources) -> None:
+    for path, nodes in sources.items():
+        package = path.relative_to(ROOT).parts[:-1]
+        if path.name == "__init__.py" and package not in ((), ("testing",)):
+            tree = nodes[0]
+            assert isinstance(tree, ast.Module)
+            assert all(isinstance(node, ast.Expr) for node in tree.body), f"{path} holds more than a docstring"
 
 
 def test_only_entry_points_print_read_argv_or_exit(sources: Sources) -> None:

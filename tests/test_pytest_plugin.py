@@ -401,7 +401,7 @@ import sys
 
 def test_it():
     loaded = {name for name in sys.modules if name.startswith("clawperator.")}
-    assert loaded == {"clawperator._lazy", "clawperator.pytest_plugin"}
+    assert loaded == {"clawperator.pytest_plugin"}
 """
     ran = run_pytest(tmp_path, source)
     assert ran.returncode == 0, ran.stdout

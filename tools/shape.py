@@ -12,7 +12,6 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from statistics import median
 
 PACKAGE = "clawperator"
 MOST_PLACES = 5
@@ -66,7 +65,7 @@ def _load(root: Path) -> dict[str, Module]:
 
 
 def import_graph(modules: dict[str, Module]) -> dict[str, set[str]]:
-    """Edges between modules. Lazy exports of a package's ``__init__`` are not edges: they are its purpose."""
+    """Edges between modules. Lazy exports of the public ``__init__`` are not edges: they are its purpose."""
     graph: dict[str, set[str]] = {}
     for name, module in modules.items():
         targets = set(module.imports(modules)) - {name}
@@ -104,18 +103,6 @@ def reused_class_names(modules: dict[str, Module]) -> dict[str, list[str]]:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(module.name)
     return {name: found for name, found in sorted(places.items()) if len(found) > 1}
-
-
-def entered_past_api(modules: dict[str, Module], graph: dict[str, set[str]]) -> dict[str, int]:
-    """For each package, how many of its modules other packages import directly instead of through its API."""
-    entered: defaultdict[str, set[str]] = defaultdict(set)
-    for name, targets in graph.items():
-        for target in targets:
-            parts = target.split(".")
-            package = ".".join(parts[:2])
-            if len(parts) > 2 and modules[package].is_package and not name.startswith(f"{package}."):
-                entered[package].add(target)
-    return {package: len(found) for package, found in sorted(entered.items())}
 
 
 # Packages that describe or dispatch actions. Recordings, replay, the simulated phone and the offline brain have
@@ -267,22 +254,17 @@ def main() -> int:
     modules = load(options.root)
     graph = import_graph(modules)
     sizes = [module.lines for module in modules.values()]
-    largest = max(modules.values(), key=lambda module: module.lines)
     importers = Counter(target for targets in graph.values() for target in targets)
     single = sorted(name for name, count in importers.items() if count == 1)
     knots = cycles(graph)
     reused = reused_class_names(modules)
-    entered = entered_past_api(modules, graph)
     places = action_places(modules)
     busiest = max(places, key=lambda name: len(places[name]))
     print(f"modules                               {len(modules)}")
     print(f"lines                                 {sum(sizes)}")
-    print(f"median size                           {median(sizes):g}")
-    print(f"largest                               {largest.lines} ({largest.name})")
     print(f"modules with one importer             {len(single)}")
     print(f"import cycles, type-only included     {len(knots)} (largest {len(knots[0]) if knots else 0})")
     print(f"reused public class names             {len(reused)}")
-    print(f"modules entered past a package's API  {sum(entered.values())} in {len(entered)} packages")
     print(f"places per action, at most            {len(places[busiest])} ({busiest})")
     if options.verbose:
         for name in single:
@@ -291,8 +273,6 @@ def main() -> int:
             print(f"  cycle of {len(knot)}: {', '.join(knot)}")
         for name, found in reused.items():
             print(f"  {name}: {', '.join(found)}")
-        for package, count in entered.items():
-            print(f"  {package}: {count}")
         for name, named in places.items():
             print(f"  {name}: {', '.join(sorted(named))}")
     return 1 if knots or len(places[busiest]) > MOST_PLACES else 0

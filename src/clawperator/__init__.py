@@ -39,6 +39,23 @@ __all__ = [
     "start_phone",
 ]
 
+_MODULES = {
+    "connection.android_phone": "AndroidPhone",
+    "connection.async_phone": "AsyncConnectedPhone",
+    "connection.connect": "connect connect_async",
+    "connection.phone": "ConnectedPhone",
+    "connection.results": "ActionResult FoundNode LabelValue Scrolled",
+    "connection.snapshot": "ScreenElement ScreenOutline Snapshot",
+    "contract.results": "ResultEnvelope StepResult",
+    "device.adb.client": "ShellAnswer",
+    "errors": (
+        "ActionError ClawError DeadlineError DeliveryError DeviceError OperatorError PolicyError "
+        "RecordingError SkillError TargetError UsageError ValidationError"
+    ),
+    "phone.process.launch": "PhoneProcess start_phone",
+    "ui.node": "Node",
+}
+
 # Type checkers know this name; importing it from typing would cost every command some milliseconds.
 TYPE_CHECKING = False
 
@@ -68,22 +85,15 @@ if TYPE_CHECKING:
     from clawperator.phone.process.launch import PhoneProcess, start_phone
     from clawperator.ui.node import Node
 else:
-    from clawperator._lazy import lazy_exports
 
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "connection": (
-                "ActionResult AndroidPhone AsyncConnectedPhone ConnectedPhone FoundNode LabelValue "
-                "ScreenElement ScreenOutline Scrolled Snapshot connect connect_async"
-            ),
-            "contract.results": "ResultEnvelope StepResult",
-            "device.adb.client": "ShellAnswer",
-            "errors": (
-                "ActionError ClawError DeadlineError DeliveryError DeviceError OperatorError PolicyError "
-                "RecordingError SkillError TargetError UsageError ValidationError"
-            ),
-            "phone.process.launch": "PhoneProcess start_phone",
-            "ui.node": "Node",
-        },
-    )
+    def __getattr__(name: str) -> object:
+        for module, names in _MODULES.items():
+            if name in names.split():
+                # __import__ rather than importlib, whose own import costs a quarter of a millisecond.
+                value = getattr(__import__(f"{__name__}.{module}", fromlist=(name,)), name)
+                globals()[name] = value
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -59,7 +59,7 @@ def test_other_dropped_exceptions_are_still_printed(
 
 def test_the_commands_repeat_dropped_interrupts() -> None:
     program = (
-        "import os, sys; from clawperator.cli.main import main as cli;"
+        "import os, sys; from clawperator.cli import main as cli;"
         "import clawperator.cli.dispatch as d;"
         "d.run = lambda _: print(sys.unraisablehook is cli.repeat_dropped_interrupt, flush=True) or 0;"
         "cli.main()"

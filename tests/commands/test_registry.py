@@ -215,7 +215,6 @@ def test_the_table_of_claw_is_all_that_is_loaded_with_it() -> None:
     package = "clawperator.commands"
     assert ran.stdout.split() == [
         "clawperator",
-        "clawperator._lazy",
         package,
         f"{package}.claw",
         f"{package}.model",

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from clawperator._config import read_config
-from clawperator._typed import decode
+from clawperator._base.config import read_config
+from clawperator._base.typed import decode
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
 from clawperator.agent.mcp.client import _messages

@@ -9,8 +9,8 @@ from unittest.mock import patch
 
 import msgspec
 
-from clawperator._home import PhoneFolder, PhoneRecord
-from clawperator._typed import decode
+from clawperator._base.home import PhoneFolder, PhoneRecord
+from clawperator._base.typed import decode
 from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.skill_result import SkillResult
 from clawperator.device.backends.operator_log import LogLines, OperatorLogReader, plausible_text, read_record

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from msgspec import Struct
 
-from clawperator import _deadline
+from clawperator._base import deadline as _deadline
 from clawperator.device.adb.client import Connection
 from clawperator.engine.clock import SystemClock, VirtualClock
 from clawperator.testing import SimulatedPhone, simulated_phone

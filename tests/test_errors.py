@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 import clawperator
-from clawperator._codes import GROUPS
+from clawperator._base.codes import GROUPS
 from clawperator.errors import (
     CODES,
     ActionError,

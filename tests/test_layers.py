@@ -33,21 +33,7 @@ LAYERS = (
     "policy",
     "commands",
     "contract",
-    "_environment",
-    "_trust",
-    "_settings",
-    "_config",
-    "_home",
-    "_notes",
-    "_secret_text",
-    "_typed",
-    "_files",
-    "_deadline",
-    "errors",
-    "_codes",
-    "_hints",
-    "_patterns",
-    "_text",
+    "_base",
     "__init__",
 )
 # A skill is a program of its own, and prints its result frame.
@@ -61,7 +47,11 @@ def sources() -> Sources:
 
 
 def package_of(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+    return _layer(path.relative_to(ROOT).parts[0].removesuffix(".py"))
+
+
+def _layer(package: str) -> str:
+    return "_base" if package == "errors" else package  # errors and what they need use each other's modules
 
 
 def imported_packages(path: Path, nodes: tuple[ast.AST, ...]) -> Iterator[str]:
@@ -74,7 +64,7 @@ def imported_packages(path: Path, nodes: tuple[ast.AST, ...]) -> Iterator[str]:
             names = [alias.name for alias in node.names]
         for name in names:
             if name.split(".")[0] == "clawperator":
-                package = name.split(".")[1]
+                package = _layer(name.split(".")[1])
                 yield package if package in LAYERS else "__init__"
 
 

@@ -32,8 +32,8 @@ once, where the failure is known, rendered by an entry point, and never changed 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from clawperator._codes import GROUPS, Code
-from clawperator._text import encodable
+from clawperator._base.codes import GROUPS, Code
+from clawperator._base.text import encodable
 
 CODES: Mapping[str, Code] = {code: row for rows in GROUPS.values() for code, row in rows.items()}
 
@@ -43,7 +43,10 @@ def default_hint(code: str) -> str:
     row = CODES[code]
     if row.hint is not None:
         return row.hint
-    from clawperator._hints import HINTS, OTHERS  # only for an error: a command that succeeds does not load it
+    from clawperator._base.hints import (  # only for an error: a command that succeeds does not load it
+        HINTS,
+        OTHERS,
+    )
 
     return HINTS.get(code, OTHERS)
 

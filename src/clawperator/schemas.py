@@ -6,7 +6,7 @@ from typing import Any, Union
 import msgspec
 from msgspec import Struct
 
-from clawperator._text import nearest
+from clawperator._base.text import nearest
 from clawperator.agent.envelope import CLASSES, COMMON, KINDS, SCHEMA_VERSION
 from clawperator.agent.sessions.records import SessionMeta, TurnRecord
 from clawperator.contract.actions import ACTIONS

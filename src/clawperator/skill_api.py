@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import msgspec
 
-from clawperator._typed import decode
+from clawperator._base.typed import decode
 from clawperator.contract.skill_result import CONTRACT_VERSION, FRAME_MARKER
 from clawperator.errors import ClawError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator._files import AtomicFile, open_regular
+from clawperator._base.files import AtomicFile, open_regular
 from clawperator.agent.confinement import Use, WorkingFolder, confine, confining, is_control_file
 from clawperator.errors import ClawError
 from tests.device.phone_servers import running_phone_server

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator._trust import trust_folder
+from clawperator._base.trust import trust_folder
 from clawperator.agent.settings import AgentSettings, read_settings
 
 JSON = st.recursive(

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.cli.handlers import execution
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.registry import leaves
@@ -243,7 +243,7 @@ def test_captures_do_not_count_for_the_timeout(monkeypatch: pytest.MonkeyPatch) 
     """While the phone is looked at, a hundred seconds pass; the command still has all its time."""
     passed, left = [0.0], []
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + sum(passed))
-    monkeypatch.setattr("clawperator._deadline.time", clock)
+    monkeypatch.setattr("clawperator._base.deadline.time", clock)
 
     def slow_look(_: object) -> None:
         passed.append(100.0)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator._files import AtomicFile
+from clawperator._base.files import AtomicFile
 from clawperator.cli.junit import MAX_OUTPUT, CaseProblem, ReportCase, ReportSuite, render_suite
 from clawperator.replay import run as replay_run
 from tests.device.phone_servers import running_phone_server

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from clawperator._deadline import Deadline, limited
+from clawperator._base.deadline import Deadline, limited
 from clawperator.cli.time_limit import paused_limit, time_limit
 from clawperator.commands.registry import leaves
 from clawperator.contract.limits import HOST_GRACE_MS

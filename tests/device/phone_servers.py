@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from clawperator._home import PhoneFolder, PhoneRecord
+from clawperator._base.home import PhoneFolder, PhoneRecord
 from clawperator.engine.clock import SystemClock
 from clawperator.phone.process import server
 from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfig

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from clawperator._deadline import limited
-from clawperator._home import PhoneFolder
-from clawperator._notes import listening
+from clawperator._base.deadline import limited
+from clawperator._base.home import PhoneFolder
+from clawperator._base.notes import listening
 from clawperator.device import discovery
 from clawperator.device.adb import binary
 from clawperator.device.adb.client import Endpoint

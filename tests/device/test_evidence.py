@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from clawperator._deadline import Deadline
-from clawperator._notes import listening, note
+from clawperator._base.deadline import Deadline
+from clawperator._base.notes import listening, note
 from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device import evidence as module

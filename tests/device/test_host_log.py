@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator._notes import listening
+from clawperator._base.notes import listening
 from clawperator.device import host_log
 from clawperator.device.host_log import HostLogReader, log_event, log_file, log_folder
 

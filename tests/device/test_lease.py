@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clawperator._notes import listening
+from clawperator._base.notes import listening
 from clawperator.device import lease as lease_module
 from clawperator.device.lease import SENT, Holder, hold_device, lease, lease_conflict
 from clawperator.device.running import still_running

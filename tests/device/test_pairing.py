@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from clawperator._notes import listening
+from clawperator._base.notes import listening
 from clawperator.device import pairing
 from clawperator.device.adb.client import Endpoint
 from clawperator.device.adb.server import NoServerError, adb_endpoint, exchange
@@ -222,7 +222,7 @@ def test_a_paired_device_has_three_seconds_to_appear(
     monkeypatch.setattr(pairing, "ask_server", ask)
     monkeypatch.setattr(pairing, "exchange", lambda *_, **__: f"Successfully paired to it [guid={GUID}]")
     monkeypatch.setattr(pairing, "time", clock)
-    monkeypatch.setattr("clawperator._deadline.time", clock)
+    monkeypatch.setattr("clawperator._base.deadline.time", clock)
     assert pair_device(ADDRESS, CODE).deviceId == (WIRELESS if ready_at < ends[1] else UNSET)
     assert ends[0] <= clock.now <= ends[1]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.device import recordings
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.recordings import PulledRecording, check_session_id, pull_recording

@@ -11,8 +11,8 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from clawperator._deadline import Deadline, limited
-from clawperator._notes import listening
+from clawperator._base.deadline import Deadline, limited
+from clawperator._base.notes import listening
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.execution import Plan, new_execution, validate
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult

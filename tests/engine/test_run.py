@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from clawperator._deadline import command_timeout
+from clawperator._base.deadline import command_timeout
 from clawperator.contract.actions import ACTIONS, SleepParams
 from clawperator.contract.execution import Action, Execution
 from clawperator.engine.clock import VirtualClock

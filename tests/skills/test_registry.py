@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clawperator._trust import trust_folder
+from clawperator._base.trust import trust_folder
 from clawperator.errors import ClawError
 from clawperator.skills.registry import (
     SkillRegistry,

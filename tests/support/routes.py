@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 from msgspec import Struct
 
-from clawperator._home import PhoneFolder, PhoneRecord
+from clawperator._base.home import PhoneFolder, PhoneRecord
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device, Endpoint, run_shell
 from clawperator.engine.clock import SystemClock

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator._text import is_blank
+from clawperator._base.text import is_blank
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.outline import OutlineElement, outline_of, screen_frame
 from clawperator.ui.outline_text import outline_objects, quote, render_outline

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import TypeVar
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.errors import ClawError, ClawperatorException
 
 T = TypeVar("T")

@@ -14,10 +14,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator._files import confined_to, is_inside
-from clawperator._home import product_home
-from clawperator._text import is_blank
-from clawperator._trust import (
+from clawperator._base.files import confined_to, is_inside
+from clawperator._base.home import product_home
+from clawperator._base.text import is_blank
+from clawperator._base.trust import (
     CONTROL_FOLDER,
     METADATA_SUFFIXES,
     REGISTRY,

@@ -112,7 +112,7 @@ def _hint(error: ClawError, command: str) -> str:
 
 def filesystem_error(error: OSError, operation: str, target: str) -> ClawError:
     """The error for an ``OSError`` without a more specific code."""
-    from clawperator._files import why
+    from clawperator._base.files import why
 
     path = error.filename
     target = path if isinstance(path, str) and path else target

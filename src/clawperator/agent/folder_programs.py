@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator._files import why
-from clawperator._text import one_line, printable
-from clawperator._trust import BUILD_PROGRAM, REGISTRY, folder_files
+from clawperator._base.files import why
+from clawperator._base.text import one_line, printable
+from clawperator._base.trust import BUILD_PROGRAM, REGISTRY, folder_files
 from clawperator.agent.settings import McpServer, folder_settings
 from clawperator.errors import ClawError
 

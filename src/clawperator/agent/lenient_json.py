@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from clawperator._text import encodable
+from clawperator._base.text import encodable
 
 # Many empty objects take fifty times their length in memory.
 _MOST_VALUES = 500_000

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._secret_text import SHORTEST, literal_pattern, replace_surrogates, spellings
+from clawperator._base.secret_text import SHORTEST, literal_pattern, replace_surrogates, spellings
 from clawperator.agent.spoken_secrets import secret_places
 
 REDACTED = "[redacted]"

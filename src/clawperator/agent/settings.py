@@ -25,9 +25,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._files import open_regular, why
-from clawperator._text import printable
-from clawperator._trust import CONTROL_FOLDER, SETTINGS_NAMES, Trust, config_home, folder_trust, is_users_own
+from clawperator._base.files import open_regular, why
+from clawperator._base.text import printable
+from clawperator._base.trust import CONTROL_FOLDER, SETTINGS_NAMES, Trust, config_home, folder_trust, is_users_own
 from clawperator.agent.policy import Permissions
 from clawperator.commands.model import LEVELS, Level
 from clawperator.policy.rules import PolicyRule, read_level, read_rule

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from clawperator._text import nearest
+from clawperator._base.text import nearest
 from clawperator.agent.cancellation import CallNotBegunError, TurnCancelledError
 from clawperator.agent.confinement import confining
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult

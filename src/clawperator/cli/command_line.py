@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from clawperator._text import distance, is_blank, nearest, read_number
+from clawperator._base.text import distance, is_blank, nearest, read_number
 from clawperator.cli.console import LOG_LEVELS, Console
 from clawperator.cli.parsing import ParsedArguments, by_name, invalid, parse, usage
 from clawperator.commands.model import Command

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import IO
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 
 LOG_LEVELS = ("debug", "info", "warn", "error")
 _INTERVAL_S = 0.1
@@ -116,7 +116,7 @@ def read_stdin(max_bytes: int) -> bytes:
     try:
         return sys.stdin.buffer.read(max_bytes)
     except (OSError, ValueError, AttributeError) as e:  # it is None when the process was started without it
-        from clawperator._files import why
+        from clawperator._base.files import why
         from clawperator.errors import ClawError
 
         reason = "it is closed" if isinstance(e, AttributeError) else why(e)

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from clawperator._notes import listening
-from clawperator._settings import default_output
-from clawperator._text import encodable
+from clawperator._base.notes import listening
+from clawperator._base.settings import default_output
+from clawperator._base.text import encodable
 from clawperator.cli.command_line import (
     Call,
     CommandResult,
@@ -179,7 +179,7 @@ def _tracer(console: Console) -> Callable[[str], None] | None:
         return None
     from time import monotonic
 
-    from clawperator._deadline import BEGAN
+    from clawperator._base.deadline import BEGAN
     from clawperator.device.host_log import log_event
 
     def write(text: str) -> None:

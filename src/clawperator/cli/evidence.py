@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from clawperator._files import why
+from clawperator._base.files import why
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.outcome import run_to_end
 from clawperator.cli.parsing import ParsedArguments, usage

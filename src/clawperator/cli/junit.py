@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 import msgspec
 from msgspec import Struct
 
-from clawperator._files import AtomicFile, why
+from clawperator._base.files import AtomicFile, why
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.outcome import CommandOutcome, run_to_end
 from clawperator.cli.parsing import usage

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._text import encodable
+from clawperator._base.text import encodable
 from clawperator.cli.command_line import CommandResult
 from clawperator.errors import ClawError
 

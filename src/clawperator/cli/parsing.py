@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from msgspec import Struct
 
-from clawperator._text import distance, nearest, read_number
+from clawperator._base.text import distance, nearest, read_number
 from clawperator.commands.model import Command, Flag
 from clawperator.errors import ClawError
 

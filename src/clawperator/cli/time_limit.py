@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from clawperator._deadline import limited, pause_deadlines
+from clawperator._base.deadline import limited, pause_deadlines
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.errors import ClawError
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from clawperator._text import one_line
+from clawperator._base.text import one_line
 from clawperator.contract.results import Effect, ResultEnvelope, StepResult, may_have_changed
 from clawperator.errors import CODES, ClawError
 

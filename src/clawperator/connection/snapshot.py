@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from msgspec import UNSET, Struct, ValidationError
 
-from clawperator._text import one_line
-from clawperator._typed import convert
+from clawperator._base.text import one_line
+from clawperator._base.typed import convert
 from clawperator.connection.results import json_value, read_count, required_value
 from clawperator.connection.selectors import SelectorKwargs, find_matcher, require_matcher
 from clawperator.contract.results import StepResult

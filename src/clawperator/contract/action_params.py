@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from clawperator._text import is_blank, utf16_length
+from clawperator._base.text import is_blank, utf16_length
 from clawperator.contract import limits
 from clawperator.contract.action_types import Params, Retry, Template
 from clawperator.contract.selectors import NodeSelector, Problem

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from clawperator._text import compile_pattern, is_blank
+from clawperator._base.text import compile_pattern, is_blank
 from clawperator.contract import (
     app_actions,  # noqa: F401 - registers the first rows
     limits,

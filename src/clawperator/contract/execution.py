@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from clawperator._text import is_blank, utf16_length
-from clawperator._typed import convert
+from clawperator._base.text import is_blank, utf16_length
+from clawperator._base.typed import convert
 from clawperator.contract import limits
 from clawperator.contract.action_params import DEFAULT_EXPECT_MS
 from clawperator.contract.action_types import Params

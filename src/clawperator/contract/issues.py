@@ -11,8 +11,8 @@ from typing import Any, Literal, NoReturn, get_args, get_origin
 import msgspec
 from msgspec import NODEFAULT, UNSET, Struct
 
-from clawperator._text import is_encodable, nearest
-from clawperator._typed import convert
+from clawperator._base.text import is_encodable, nearest
+from clawperator._base.typed import convert
 from clawperator.contract.action_types import Params
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.hints import field_hint, flat_types

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator._text import trim, whole
+from clawperator._base.text import trim, whole
 from clawperator.contract.actions import ACTION_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, MAX_SELECTOR_DEPTH
 

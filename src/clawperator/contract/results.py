@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from clawperator._text import one_line
+from clawperator._base.text import one_line
 from clawperator.contract.action_types import changes_device
 
 # The effect of an action on the screen.

@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
 
-from clawperator._text import is_blank, utf16_length
+from clawperator._base.text import is_blank, utf16_length
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 
 Value = Annotated[str, Meta(max_length=MAX_MATCHER_VALUE_LENGTH)]
@@ -172,7 +172,7 @@ def _value_problems(name: str, value: str) -> Iterator[Problem]:
     elif name in HOST_FIELDS and is_blank(value):
         yield name, "must not be blank"
     elif name in ("textMatches", "contentDescMatches"):
-        from clawperator._patterns import compile_linear
+        from clawperator._base.patterns import compile_linear
 
         try:
             compile_linear(value)

@@ -7,7 +7,7 @@ that ``cmd package query-activities`` prints as text, and a table of well-known 
 import re
 from collections.abc import Mapping
 
-from clawperator._text import distance, printable
+from clawperator._base.text import distance, printable
 from clawperator.contract.action_params import UserChoice
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line

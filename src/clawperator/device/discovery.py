@@ -8,11 +8,11 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
-from clawperator._home import SERIAL, PhoneFolder, PhoneRecord, phone_folders
-from clawperator._notes import note, show_status, trace
-from clawperator._settings import setting
-from clawperator._text import one_line
+from clawperator._base.deadline import Deadline
+from clawperator._base.home import SERIAL, PhoneFolder, PhoneRecord, phone_folders
+from clawperator._base.notes import note, show_status, trace
+from clawperator._base.settings import setting
+from clawperator._base.text import one_line
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.adb.server import NoServerError, adb_endpoint, ask_server, server_failed
 from clawperator.device.serials import NO_SERIAL, device_flag, is_serial, shell_word

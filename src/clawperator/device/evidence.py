@@ -16,9 +16,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from clawperator._deadline import limited
-from clawperator._files import AtomicFile, make_private_folder, why
-from clawperator._notes import listening
+from clawperator._base.deadline import limited
+from clawperator._base.files import AtomicFile, make_private_folder, why
+from clawperator._base.notes import listening
 from clawperator.commands.model import BackendName
 from clawperator.contract.execution import single_action, validate
 from clawperator.device.adb.client import Device

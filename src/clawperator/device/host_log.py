@@ -12,9 +12,9 @@ from typing import Literal
 
 import msgspec
 
-from clawperator._files import make_private_folder
-from clawperator._home import product_home
-from clawperator._notes import is_tracing
+from clawperator._base.files import make_private_folder
+from clawperator._base.home import product_home
+from clawperator._base.notes import is_tracing
 
 KEEP_DAYS = 14
 # A full file becomes the older half of its day; the half before it is deleted.

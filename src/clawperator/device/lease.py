@@ -19,11 +19,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._deadline import Deadline
-from clawperator._files import is_running, make_private_folder, why
-from clawperator._home import product_home
-from clawperator._notes import note, show_status
-from clawperator._typed import decode
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import is_running, make_private_folder, why
+from clawperator._base.home import product_home
+from clawperator._base.notes import note, show_status
+from clawperator._base.typed import decode
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.device.serials import file_name
 from clawperator.errors import ClawError

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.contract.execution import new_command_id
 from clawperator.contract.keys import KeyName
 from clawperator.device.adb.client import Device

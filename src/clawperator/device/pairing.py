@@ -8,9 +8,9 @@ import time
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator._deadline import Deadline
-from clawperator._notes import show_status
-from clawperator._text import one_line
+from clawperator._base.deadline import Deadline
+from clawperator._base.notes import show_status
+from clawperator._base.text import one_line
 from clawperator.device.adb.client import Endpoint
 from clawperator.device.adb.server import NoServerError, adb_endpoint, ask_server, exchange, read_address
 from clawperator.device.discovery import READY

@@ -4,8 +4,8 @@ import os
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator._deadline import Deadline
-from clawperator._files import make_folder, why
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import make_folder, why
 from clawperator.contract.action_params import PACKAGE_NAME, SESSION_ID
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.device.adb.client import Device

@@ -16,10 +16,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from clawperator._deadline import Deadline
-from clawperator._files import AtomicFile, make_private_folder, read_limited, why
-from clawperator._home import product_home
-from clawperator._typed import decode
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import AtomicFile, make_private_folder, read_limited, why
+from clawperator._base.home import product_home
+from clawperator._base.typed import decode
 from clawperator.contract.selectors import REFERENCE
 from clawperator.device.serials import file_name
 from clawperator.errors import ClawError

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from clawperator._deadline import Deadline, limited
-from clawperator._notes import trace
+from clawperator._base.deadline import Deadline, limited
+from clawperator._base.notes import trace
 from clawperator.commands.model import POLICY_VARIABLE, BackendName
 from clawperator.contract.action_params import SESSION_ID
 from clawperator.contract.action_types import is_snapshot

@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from clawperator._deadline import BEGAN, Deadline
+from clawperator._base.deadline import BEGAN, Deadline
 from clawperator.device.lease import (
     ASK_SECONDS,
     POLL_SECONDS,

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from clawperator._home import product_home
+from clawperator._base.home import product_home
 from clawperator.commands.model import POLICY_VARIABLE
 from clawperator.contract.action_params import SESSION_ID, TextSource
 from clawperator.contract.actions import ACTIONS
@@ -91,7 +91,7 @@ def active_recording(serial: str) -> str | None:
 
 def note_recordings(serial: str, steps: Iterable[StepResult]) -> None:
     """Note which recording these steps started or stopped."""
-    from clawperator._files import AtomicFile, make_private_folder
+    from clawperator._base.files import AtomicFile, make_private_folder
 
     for step in steps:
         session = step.data.get("sessionId", "")
@@ -123,7 +123,7 @@ def _check_allowed(source: TextSource) -> None:
 
     if POLICY_VARIABLE not in os.environ and "clawperator.policy.enforcement" not in sys.modules:
         return
-    from clawperator._home import config_file
+    from clawperator._base.home import config_file
     from clawperator.policy.enforcement import policy_in_force
 
     if not policy_in_force() or is_declared(source):
@@ -140,7 +140,7 @@ def _check_allowed(source: TextSource) -> None:
 
 def is_declared(source: TextSource) -> bool:
     """Whether the user's ``secrets`` setting names this variable, or this file by its absolute path."""
-    from clawperator._config import read_config
+    from clawperator._base.config import read_config
 
     if isinstance(source.env, str):
         return source.env in read_config().secrets
@@ -150,7 +150,7 @@ def is_declared(source: TextSource) -> bool:
 
 def declared_texts() -> list[str]:
     """The texts of the ``secrets`` setting that can be read."""
-    from clawperator._config import read_config
+    from clawperator._base.config import read_config
 
     values = [value for name in read_config().secrets if (value := os.environ.get(name))]
     for path in _declared_files():
@@ -163,14 +163,14 @@ def declared_texts() -> list[str]:
 
 def _declared_files() -> list[str]:
     """A relative path does not count: the working folder of an agent would decide which file it is."""
-    from clawperator._config import read_config
+    from clawperator._base.config import read_config
 
     paths = (os.path.expanduser(name) for name in read_config().secrets)
     return [path for path in paths if os.path.isabs(path)]
 
 
 def _read_file(path: str) -> str:
-    from clawperator._files import open_regular, why
+    from clawperator._base.files import open_regular, why
 
     try:
         with open_regular(path) as file:

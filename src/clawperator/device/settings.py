@@ -1,7 +1,7 @@
 """Settings that concern devices, each value checked: device, backend, timeout and Operator package."""
 
-from clawperator._settings import setting
-from clawperator._text import read_number
+from clawperator._base.settings import setting
+from clawperator._base.text import read_number
 from clawperator.commands.model import BACKENDS, BackendName
 from clawperator.contract.action_params import PACKAGE_NAME
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS

@@ -72,7 +72,7 @@ def _scheme(uri: str) -> str:
 def _is_allowed(scheme: str, given: Iterable[str]) -> bool:
     if not scheme:
         return False
-    from clawperator._config import read_config
+    from clawperator._base.config import read_config
 
     variable = (part.strip() for part in os.environ.get(SCHEMES_VARIABLE, "").split(","))
     allowed = read_schemes((*given, *filter(None, variable), *read_config().allow_schemes))

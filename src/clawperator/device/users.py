@@ -21,7 +21,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator._text import one_line
+from clawperator._base.text import one_line
 from clawperator.contract.action_params import UserChoice
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line

@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._text import one_line
+from clawperator._base.text import one_line
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.users import user_line
 from clawperator.errors import ClawError

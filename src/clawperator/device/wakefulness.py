@@ -2,7 +2,7 @@
 
 import re
 
-from clawperator._settings import setting
+from clawperator._base.settings import setting
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.discovery import resolve_device, simulated_endpoint, simulated_phones
 from clawperator.device.serials import adb_flag

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from clawperator._deadline import Deadline, command_timeout
-from clawperator._text import printable
+from clawperator._base.deadline import Deadline, command_timeout
+from clawperator._base.text import printable
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.driver import CaptureCost, Clock, Driver

@@ -1,6 +1,6 @@
 """Expectations: what the screen must show after an action that succeeded."""
 
-from clawperator._text import distance, printable, whole
+from clawperator._base.text import distance, printable, whole
 from clawperator.contract.action_params import Expectation
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.context import ActionContext, StepData

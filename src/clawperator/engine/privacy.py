@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from clawperator._secret_text import literal_pattern
+from clawperator._base.secret_text import literal_pattern
 from clawperator.ui.node import HIDDEN, Hierarchy, Node
 from clawperator.ui.passwords import has_password
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from clawperator._text import compile_pattern, trim
+from clawperator._base.text import compile_pattern, trim
 from clawperator.contract.actions import ReadKeyValuePairParams, ReadTextParams
 from clawperator.engine.context import ActionContext, StepData, failure, string_details, valid_text
 from clawperator.engine.privacy import shown_label
@@ -71,7 +71,7 @@ def _validator(params: ReadTextParams, *, backtracking: bool) -> Check:
 
 def _pattern_check(pattern: str, *, backtracking: bool) -> Check:
     """Whether a whole text matches, in linear time. ``re`` runs only what needs backtracking, where allowed."""
-    from clawperator._patterns import compile_linear
+    from clawperator._base.patterns import compile_linear
 
     try:
         return compile_linear(pattern).fullmatch

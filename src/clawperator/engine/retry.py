@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import TypeVar
 
-from clawperator._deadline import command_timeout
-from clawperator._notes import trace
+from clawperator._base.deadline import command_timeout
+from clawperator._base.notes import trace
 from clawperator.contract.action_types import Retry
 from clawperator.engine.context import ActionContext
 from clawperator.errors import ClawError

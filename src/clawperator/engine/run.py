@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import UNSET
 
-from clawperator._deadline import Deadline
-from clawperator._notes import trace
+from clawperator._base.deadline import Deadline
+from clawperator._base.notes import trace
 from clawperator.contract.action_params import Expectation
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action, Execution

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from msgspec import Struct
 
-from clawperator._text import whole
+from clawperator._base.text import whole
 from clawperator.contract.action_params import UI_READINESS
 from clawperator.contract.actions import ScrollAndClickParams, ScrollParams, ScrollUntilParams
 from clawperator.engine.clicks import click_kind, click_node

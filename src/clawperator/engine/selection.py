@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from clawperator._text import one_line, printable
+from clawperator._base.text import one_line, printable
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.privacy import shown_label
 from clawperator.errors import ClawError

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.contract.results import Effect
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.ui.node import Hierarchy

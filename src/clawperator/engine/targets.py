@@ -6,7 +6,7 @@ from itertools import islice
 import msgspec
 from msgspec import UnsetType
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.context import ActionContext
 from clawperator.engine.privacy import shown_label

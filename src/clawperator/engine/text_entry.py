@@ -5,9 +5,9 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._deadline import command_timeout
-from clawperator._secret_text import SHORTEST
-from clawperator._text import one_line
+from clawperator._base.deadline import command_timeout
+from clawperator._base.secret_text import SHORTEST
+from clawperator._base.text import one_line
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.actions import EnterTextParams
 from clawperator.contract.input_actions import SubmitTextParams

@@ -6,7 +6,7 @@ Each captures the screen at intervals of the device's clock until its condition 
 from collections.abc import Callable
 from typing import TypeVar
 
-from clawperator._text import whole
+from clawperator._base.text import whole
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.contract.wait_actions import (
     WaitForAnyParams,

@@ -1,6 +1,6 @@
 """Waits for a node, for an app to come to the front, or for a time."""
 
-from clawperator._text import whole
+from clawperator._base.text import whole
 from clawperator.contract.actions import SleepParams, WaitForNavigationParams, WaitForNodeParams
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.context import ActionContext, StepData, failure

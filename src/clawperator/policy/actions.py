@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from clawperator._text import trim
+from clawperator._base.text import trim
 from clawperator.contract.action_types import ActionType
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.normalise import normalise_execution

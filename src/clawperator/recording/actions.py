@@ -8,7 +8,7 @@ confidence and the reason. A tap that put the cursor into a field, or opened an 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from clawperator._text import trim
+from clawperator._base.text import trim
 from clawperator.recording.events import (
     ClickFacts,
     EventFacts,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.errors import ClawError, ClawperatorException
 from clawperator.recording.events import Event
 from clawperator.recording.masking import PasswordMasker

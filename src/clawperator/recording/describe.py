@@ -7,8 +7,8 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from clawperator._files import Spill
-from clawperator._text import encodable, is_blank, printable, trim
+from clawperator._base.files import Spill
+from clawperator._base.text import encodable, is_blank, printable, trim
 from clawperator.recording.actions import ActionReader
 from clawperator.recording.compare.strategies.derived import CheckpointNamer
 from clawperator.recording.export import EventSurvey, Export, load_demonstration

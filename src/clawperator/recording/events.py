@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from clawperator._text import trim, whole
+from clawperator._base.text import trim, whole
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
 from clawperator.errors import ClawError, ClawperatorException
 

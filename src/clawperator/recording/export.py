@@ -14,8 +14,8 @@ from typing import IO, Any, Literal, cast
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from clawperator._files import Spill, open_regular, why
-from clawperator._text import whole
+from clawperator._base.files import Spill, open_regular, why
+from clawperator._base.text import whole
 from clawperator.contract.limits import RECORDING_EXPORT_VERSION
 from clawperator.errors import ClawError
 from clawperator.recording.events import (

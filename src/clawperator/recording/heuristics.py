@@ -7,7 +7,7 @@ screen, so they hold in any language. A recording repeats the same few names: an
 from functools import lru_cache
 from typing import Literal
 
-from clawperator._text import trim
+from clawperator._base.text import trim
 from clawperator.recording.events import ClickFacts, EventFacts, ScrollFacts, TextChangeFacts, WindowChangeFacts
 
 NavigationKey = Literal["back", "home", "recents"]

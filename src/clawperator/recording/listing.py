@@ -4,7 +4,7 @@ import os
 
 from msgspec import Struct
 
-from clawperator._files import why
+from clawperator._base.files import why
 from clawperator.errors import ClawError
 
 _MOST = 1_000

@@ -6,8 +6,8 @@ from typing import IO, Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator._files import Spill
-from clawperator._text import printable
+from clawperator._base.files import Spill
+from clawperator._base.text import printable
 from clawperator.recording.events import (
     Click,
     Event,

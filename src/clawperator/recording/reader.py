@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, NoReturn, Self, TypeVar
 
-from clawperator._files import open_regular, why
+from clawperator._base.files import open_regular, why
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError, ClawperatorException
 from clawperator.recording.events import Event, Header, InvalidLineError, decode_event, decode_header, trim_line

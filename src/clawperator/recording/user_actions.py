@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator._text import trim
+from clawperator._base.text import trim
 from clawperator.recording.events import ClickFacts, TextChangeFacts
 from clawperator.recording.heuristics import NavigationKey, focuses_field, is_alike
 

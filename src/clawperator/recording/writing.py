@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import msgspec
 
-from clawperator._files import AtomicFile, is_same_file, make_folder, why
+from clawperator._base.files import AtomicFile, is_same_file, make_folder, why
 from clawperator.errors import ClawError
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from clawperator._files import open_regular
+from clawperator._base.files import open_regular
 from clawperator.connection.phone import ConnectedPhone
 from clawperator.device.evidence import masked_tree
 from clawperator.errors import ClawError

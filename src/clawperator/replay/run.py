@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.connection.phone import ConnectedPhone
 from clawperator.connection.results import only_step, read_scrolled
 from clawperator.connection.snapshot import Snapshot, read_snapshot

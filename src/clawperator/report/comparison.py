@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator._files import open_regular
+from clawperator._base.files import open_regular
 from clawperator.recording.compare.alignment import AlignmentRow
 from clawperator.recording.compare.step_by_step import StepComparison
 from clawperator.recording.compare.strategies.derived import checkpoint_sentence

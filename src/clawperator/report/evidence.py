@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import MsgspecError
 
-from clawperator._files import open_regular, why
+from clawperator._base.files import open_regular, why
 from clawperator.device.evidence import EVIDENCE_DOCUMENT, EVIDENCE_MANIFEST, BundleFile, EvidenceManifest
 from clawperator.report.builder import PageBuilder, ReportParts, RowScreens, RowStatus
 from clawperator.report.page_data import PageList, PageRow, Tone, Verdict, filled, plural

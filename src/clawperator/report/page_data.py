@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator._secret_text import literal_pattern
+from clawperator._base.secret_text import literal_pattern
 from clawperator.ui.node import HIDDEN
 
 # Lengths at which texts are cut, in characters.

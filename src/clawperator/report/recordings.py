@@ -9,7 +9,7 @@ from itertools import islice
 import msgspec
 from msgspec import UNSET, Struct
 
-from clawperator._files import open_regular
+from clawperator._base.files import open_regular
 from clawperator.recording.actions import read_actions
 from clawperator.recording.compare.step_by_step import StepComparison, compare_step_by_step
 from clawperator.recording.describe import DescribedStep, described_steps

@@ -6,7 +6,7 @@ import shlex
 import msgspec
 from msgspec import UNSET, MsgspecError, Struct, UnsetType
 
-from clawperator._files import is_same_file, open_regular, why
+from clawperator._base.files import is_same_file, open_regular, why
 from clawperator.device.evidence import known_secrets
 from clawperator.errors import ClawError
 from clawperator.recording.export import is_export

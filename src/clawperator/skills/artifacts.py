@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from clawperator._files import open_regular, why
-from clawperator._text import whole
-from clawperator._typed import decode
+from clawperator._base.files import open_regular, why
+from clawperator._base.text import whole
+from clawperator._base.typed import decode
 from clawperator.contract.execution import validate
 from clawperator.errors import ClawError
 from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry

@@ -12,7 +12,7 @@ from typing import IO, Any, Literal
 
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 
 Stream = Literal["stdout", "stderr"]
 OutputListener = Callable[[Stream, bytes], None]

@@ -16,10 +16,10 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from clawperator._files import is_same_file, read_limited, why
-from clawperator._home import product_home
-from clawperator._text import is_blank, nearest, printable
-from clawperator._trust import REGISTRY, REGISTRY_VARIABLE, registry_trust
+from clawperator._base.files import is_same_file, read_limited, why
+from clawperator._base.home import product_home
+from clawperator._base.text import is_blank, nearest, printable
+from clawperator._base.trust import REGISTRY, REGISTRY_VARIABLE, registry_trust
 from clawperator.errors import ClawError
 
 SHIPPED = "shipped"

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator._environment import child_environment
-from clawperator._files import why
-from clawperator._notes import show_status
-from clawperator._text import is_encodable
+from clawperator._base.environment import child_environment
+from clawperator._base.files import why
+from clawperator._base.notes import show_status
+from clawperator._base.text import is_encodable
 from clawperator.contract.skill_result import FRAME_MARKER
 from clawperator.device.host_log import log_event
 from clawperator.device.operators import enabled_operator

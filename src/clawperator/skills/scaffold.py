@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._environment import parent_process
-from clawperator._files import AtomicFile, why
-from clawperator._trust import folder_trust, registry_trust, trust_folder, trust_registry
+from clawperator._base.environment import parent_process
+from clawperator._base.files import AtomicFile, why
+from clawperator._base.trust import folder_trust, registry_trust, trust_folder, trust_registry
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import inherited_policy
 from clawperator.skills.registry import (

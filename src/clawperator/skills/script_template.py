@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.recording.actions import read_actions
 from clawperator.recording.compare.strategies.derived import derive_checkpoints
 from clawperator.recording.export import Export

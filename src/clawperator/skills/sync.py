@@ -5,10 +5,10 @@ import re
 import subprocess
 from typing import Any
 
-from clawperator._deadline import Deadline
-from clawperator._files import make_private_folder, why
-from clawperator._home import product_home
-from clawperator._trust import REGISTRY_VARIABLE
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import make_private_folder, why
+from clawperator._base.home import product_home
+from clawperator._base.trust import REGISTRY_VARIABLE
 from clawperator.errors import ClawError
 from clawperator.skills.registry import home_registry, read_registry
 

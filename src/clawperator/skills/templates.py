@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator._files import open_regular, why
-from clawperator._text import printable
+from clawperator._base.files import open_regular, why
+from clawperator._base.text import printable
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.errors import ClawError
 from clawperator.recording.actions import read_actions

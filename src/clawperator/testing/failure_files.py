@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 
-from clawperator._files import make_folder
+from clawperator._base.files import make_folder
 from clawperator.connection.android_phone import AndroidPhone
 from clawperator.connection.snapshot import ScreenSearch
 from clawperator.testing.live_screen import LiveScreen

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._files import AtomicFile, why
+from clawperator._base.files import AtomicFile, why
 from clawperator.connection.phone import ConnectedPhone
 from clawperator.connection.snapshot import ScreenSearch
 from clawperator.contract.execution import Action, Plan, validate

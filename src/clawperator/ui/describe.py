@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.commands.selectors import render_flags
 from clawperator.contract.selectors import NodeSelector
 from clawperator.ui.find import find_nodes

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from msgspec import UNSET
 
-from clawperator._text import is_blank
+from clawperator._base.text import is_blank
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.ui.node import Node
 from clawperator.ui.roles import role_test

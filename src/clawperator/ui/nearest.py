@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, Struct
 
-from clawperator._text import distance, is_blank
+from clawperator._base.text import distance, is_blank
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.passwords import has_password

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
 
-from clawperator._text import is_blank, one_line
+from clawperator._base.text import is_blank, one_line
 
 # A rectangle is two JSON arrays side by side. Decoding it as JSON is three times faster than a regular expression.
 decode_edges = Decoder(tuple[int, int, int, int]).decode

@@ -8,7 +8,7 @@ worded like an error. On a page that was replaced by another one every text is n
 
 import re
 
-from clawperator._text import is_blank
+from clawperator._base.text import is_blank
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.roles import role_of, takes_click
 

@@ -10,7 +10,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from clawperator._text import is_blank
+from clawperator._base.text import is_blank
 from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
 from clawperator.ui.passwords import has_password
 from clawperator.ui.roles import role_of

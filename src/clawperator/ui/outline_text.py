@@ -9,7 +9,7 @@ long texts are cut, with a notice.
 import re
 from typing import Any
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.ui.outline import MAX_SHOWN, Outline, OutlineElement
 
 BYTES_PER_TOKEN = 4

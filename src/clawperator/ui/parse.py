@@ -8,7 +8,7 @@ import re
 import sys
 from pyexpat import ErrorString, ExpatError, ParserCreate, errors
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.contract.limits import MAX_HIERARCHY_BYTES, MAX_HIERARCHY_DEPTH, MAX_HIERARCHY_NODES
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node

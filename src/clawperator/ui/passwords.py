@@ -1,6 +1,6 @@
 """Password fields: whether one holds a text, or shows its hint."""
 
-from clawperator._text import is_blank
+from clawperator._base.text import is_blank
 from clawperator.ui.node import Node
 
 # Words of which one is in most hints of password fields.

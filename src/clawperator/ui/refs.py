@@ -12,7 +12,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from clawperator._text import distance
+from clawperator._base.text import distance
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.outline import Outline, OutlineElement, outline_of, parents_of

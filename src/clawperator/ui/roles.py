@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from clawperator._text import utf16_length
+from clawperator._base.text import utf16_length
 
 # Parts of class names, in the order they are tried. RadioButton and ToggleButton are buttons like every other.
 _BY_CLASS = (

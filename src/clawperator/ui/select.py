@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from clawperator._patterns import compile_linear
+from clawperator._base.patterns import compile_linear
 from clawperator.contract.selectors import HOST_FIELDS, NodeMatcher, NodeSelector
 from clawperator.errors import ClawperatorException
 from clawperator.ui.match import Test, compile_matcher

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from clawperator._text import is_blank, utf16_length
+from clawperator._base.text import is_blank, utf16_length
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.ui.find import find_nodes

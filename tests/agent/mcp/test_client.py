@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.mcp import client as mcp_client
 from clawperator.agent.mcp.client import McpServerClient

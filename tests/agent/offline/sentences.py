@@ -45,7 +45,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from clawperator._home import PhoneFolder, PhoneRecord
+from clawperator._base.home import PhoneFolder, PhoneRecord
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.offline.brain import OfflineBrain
 from clawperator.agent.offline.labels import enclosing_rows, is_checkable, is_field, own_label

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.agent.ports import Evidence
 from clawperator.agent.sessions import files
 from clawperator.agent.sessions.records import CallRecord, Denial, Usage

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clawperator._trust import trust_folder
+from clawperator._base.trust import trust_folder
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.turns.assembly import AgentOptions, assemble, tool_pool
 from clawperator.agent.turns.events import EventStream

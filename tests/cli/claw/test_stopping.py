@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from clawperator._home import product_home
+from clawperator._base.home import product_home
 from clawperator.engine.clock import SystemClock
 from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS

@@ -4,7 +4,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from clawperator._settings import OUTPUTS
+from clawperator._base.settings import OUTPUTS
 from clawperator.cli.completion.rows import FILES, FOLDERS, rows, value_rules
 from clawperator.cli.console import LOG_LEVELS
 from clawperator.commands.claw import CLAW_COMMANDS

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from clawperator._home import PhoneFolder
+from clawperator._base.home import PhoneFolder
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, clawperator, without_bytecode
 

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from clawperator._home import PhoneFolder
+from clawperator._base.home import PhoneFolder
 from clawperator.cli.handlers import watch
 from clawperator.device.lease import lease
 from clawperator.phone.process.server import PhoneServer

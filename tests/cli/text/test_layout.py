@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.cli.text.layout import Fields, Painted, Part, Table, Terminal, cut, display_width, state
 from clawperator.cli.text.values import document_blocks, scalar, words
 

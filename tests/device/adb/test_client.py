@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from clawperator._deadline import Deadline, limited
-from clawperator._notes import listening
+from clawperator._base.deadline import Deadline, limited
+from clawperator._base.notes import listening
 from clawperator.device.adb.client import (
     Connection,
     Device,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator._deadline import Deadline, limited
+from clawperator._base.deadline import Deadline, limited
 from clawperator.device.adb import binary
 from clawperator.device.adb.binary import run_adb, start_server
 from clawperator.device.adb.client import Connection, Device, Endpoint, run_shell

@@ -8,8 +8,8 @@ from typing import Self
 
 import pytest
 
-from clawperator._deadline import Deadline
-from clawperator._notes import listening
+from clawperator._base.deadline import Deadline
+from clawperator._base.notes import listening
 from clawperator.device.adb import sync
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.adb.sync import (

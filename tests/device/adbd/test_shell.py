@@ -9,7 +9,7 @@ from shlex import quote
 
 import pytest
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.device.adb.client import ShellStream, exec_out, run_shell
 from clawperator.device.adb.sync import TransferError, pull_file
 from clawperator.errors import ClawError

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clawperator import _deadline
+from clawperator._base import deadline as _deadline
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
 from clawperator.device.backends import adb_shell, adb_touch
 from clawperator.device.backends.adb import AdbDriver

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from clawperator._deadline import command_timeout
+from clawperator._base.deadline import command_timeout
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
 from clawperator.device.backends import adb_screen, adb_shell
 from clawperator.device.backends.adb import AdbDriver

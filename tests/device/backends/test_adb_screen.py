@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from clawperator._deadline import command_timeout
+from clawperator._base.deadline import command_timeout
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.device.adb.client import Device, ShellAnswer
 from clawperator.device.adb.screencap import SCREENSHOT_SECONDS

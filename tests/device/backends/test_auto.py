@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from clawperator._notes import listening
+from clawperator._base.notes import listening
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import ExecutionResult

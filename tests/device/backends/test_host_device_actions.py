@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator._notes import listening
+from clawperator._base.notes import listening
 from clawperator.device.adb import sync
 from clawperator.device.secrets import SecretReader
 from clawperator.errors import ClawError

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import pytest
 from msgspec import UNSET
 
-from clawperator import _deadline
-from clawperator._deadline import Deadline
+from clawperator._base import deadline as _deadline
+from clawperator._base.deadline import Deadline
 from clawperator.contract.execution import Plan, new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import OPERATOR_PACKAGE, TEXT_BYTES, TEXT_SUM, sum_of

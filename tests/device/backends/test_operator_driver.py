@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import StepResult
 from clawperator.device.adb.client import Device, Endpoint

@@ -8,8 +8,8 @@ from typing import Any, Self
 import pytest
 from msgspec import UNSET
 
-from clawperator import _deadline
-from clawperator._notes import listening
+from clawperator._base import deadline as _deadline
+from clawperator._base.notes import listening
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.contract.wire import OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device, Endpoint

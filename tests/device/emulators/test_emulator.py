@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clawperator._notes import listening
+from clawperator._base.notes import listening
 from clawperator.device.emulators import avd as avds
 from clawperator.device.emulators import emulator
 from clawperator.device.emulators.avd import DEFAULT_NAME, Avd, check_name, host_abi, read_avd, system_image
@@ -150,7 +150,11 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in ("clawperator._deadline", "clawperator._notes", "clawperator.device.emulators.emulator"):
+    for module in (
+        "clawperator._base.deadline",
+        "clawperator._base.notes",
+        "clawperator.device.emulators.emulator",
+    ):
         monkeypatch.setattr(f"{module}.time", clock)
     return clock
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clawperator._trust import trust_folder
+from clawperator._base.trust import trust_folder
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device
 from clawperator.device.lease import lease

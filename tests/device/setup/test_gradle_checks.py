@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator._trust import trust_folder
+from clawperator._base.trust import trust_folder
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.setup.gradle_checks import check_assembly, check_installation, check_launch, find_project

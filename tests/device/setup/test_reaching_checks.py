@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator._deadline import limited
+from clawperator._base.deadline import limited
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device import discovery
 from clawperator.device.adb import binary

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clawperator._home import PhoneRecord
+from clawperator._base.home import PhoneRecord
 from clawperator.errors import ClawError
 from clawperator.phone.process import control
 from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfig

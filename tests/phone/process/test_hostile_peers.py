@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from clawperator._home import PhoneRecord
+from clawperator._base.home import PhoneRecord
 from clawperator.phone.adb import adbd, server, smart_socket
 from clawperator.phone.adb.listener import Listener
 from clawperator.phone.process import control

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.errors import ClawError
 from clawperator.serve.http.sse import EventHub, EventLimits
 from tests.serve.http.test_contract_routes import HOME, execution

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator._files import open_regular
+from clawperator._base.files import open_regular
 from clawperator.agent.ports import ToolResult
 
 MOST_BYTES = 3_500_000  # services accept 5 MB in base64

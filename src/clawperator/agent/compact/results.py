@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import msgspec
 from msgspec import Struct
 
-from clawperator._text import encodable, printable
+from clawperator._base.text import encodable, printable
 from clawperator.agent.compact.images import ResultImage, result_images
 from clawperator.agent.compact.screens import ShownScreen, show_screen
 from clawperator.agent.ports import ToolCall, ToolResult

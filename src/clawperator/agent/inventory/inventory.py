@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from clawperator._text import nearest, printable
+from clawperator._base.text import nearest, printable
 from clawperator.agent.inventory.tokens import APP_NAMES
 from clawperator.agent.ports import Level, Tool
 from clawperator.commands.claw import CLAW_COMMANDS

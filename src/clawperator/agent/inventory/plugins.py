@@ -18,10 +18,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._environment import is_working_folder
-from clawperator._files import open_regular
-from clawperator._text import printable
-from clawperator._trust import folder_trust
+from clawperator._base.environment import is_working_folder
+from clawperator._base.files import open_regular
+from clawperator._base.text import printable
+from clawperator._base.trust import folder_trust
 from clawperator.agent.cancellation import TurnCancelledError
 from clawperator.agent.ports import LEVELS, Level, ToolResult
 from clawperator.errors import ClawError

@@ -15,10 +15,10 @@ from typing import Any, Literal, Self
 import msgspec
 
 from clawperator import __version__
-from clawperator._deadline import Deadline
-from clawperator._environment import child_environment, is_inherited
-from clawperator._files import why
-from clawperator._text import encodable, printable
+from clawperator._base.deadline import Deadline
+from clawperator._base.environment import child_environment, is_inherited
+from clawperator._base.files import why
+from clawperator._base.text import encodable, printable
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.lenient_json import read_json
 from clawperator.agent.mcp.process import LONGEST_LINE, ServerProcess

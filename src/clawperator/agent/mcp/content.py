@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from clawperator._text import encodable, printable
+from clawperator._base.text import encodable, printable
 from clawperator.agent.lenient_json import read_json
 
 _LONGEST_LINE = 300

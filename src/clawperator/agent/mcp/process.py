@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.agent.cancellation import TurnDeadline
 
 LONGEST_LINE = 16 * 1024 * 1024

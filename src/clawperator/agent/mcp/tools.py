@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 import msgspec
 from msgspec import Struct
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.mcp.client import McpServerClient, tool_failed
 from clawperator.agent.mcp.content import cut, headline

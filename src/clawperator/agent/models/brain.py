@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from clawperator._text import encodable
+from clawperator._base.text import encodable
 from clawperator.agent.models.config import ModelConfig
 from clawperator.agent.models.errors import empty_answer, invalid_reply, stopped_reply
 from clawperator.agent.models.history import Conversation, FinishedCall, Message, SentResult

@@ -5,7 +5,7 @@ Text of a service is shown on one line, shortened, and without our key.
 
 from typing import Any
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.agent.lenient_json import read_json
 from clawperator.agent.models.config import ModelConfig, base_url_variable, key_variable
 from clawperator.errors import ClawError, ClawperatorException

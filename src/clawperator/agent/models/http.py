@@ -19,8 +19,8 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from clawperator import __version__
-from clawperator._deadline import Deadline
-from clawperator._files import why
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import why
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.models.config import BaseUrl, ModelConfig
 from clawperator.agent.models.errors import (

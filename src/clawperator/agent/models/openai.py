@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._text import encodable, printable
+from clawperator._base.text import encodable, printable
 from clawperator.agent.lenient_json import read_raw_json
 from clawperator.agent.models.brain import SYSTEM_PROMPT, ModelBrain
 from clawperator.agent.models.config import ModelConfig

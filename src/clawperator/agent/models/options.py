@@ -15,7 +15,7 @@ from typing import Literal, NoReturn
 
 from msgspec import Struct
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.agent.sessions.records import Usage
 from clawperator.errors import ClawError
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.errors import ClawperatorException
 
 _MOST_HEAD_BYTES = 16_384

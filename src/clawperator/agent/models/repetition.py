@@ -2,7 +2,7 @@
 
 import msgspec
 
-from clawperator._text import encodable
+from clawperator._base.text import encodable
 from clawperator.agent.ports import ToolCall
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.agent.compact.results import ResultRenderer
 from clawperator.agent.compact.tools import CompactTool, compact_tools
 from clawperator.agent.lenient_json import read_json

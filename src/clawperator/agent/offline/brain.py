@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator
 from typing import Any
 
-from clawperator._text import one_line
+from clawperator._base.text import one_line
 from clawperator.agent.offline.instructions import HelpInstruction, TypeInstruction, UseToolInstruction
 from clawperator.agent.offline.labels import quote
 from clawperator.agent.offline.parser import NO_RULE, NotUnderstood, ParsedInstruction, ParsedPrompt, parse_prompt

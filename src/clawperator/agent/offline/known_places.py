@@ -10,7 +10,7 @@ from unicodedata import normalize
 
 from msgspec import Struct
 
-from clawperator._text import distance
+from clawperator._base.text import distance
 
 # Common app names and their packages. Other names are searched for on the device.
 APPS = {

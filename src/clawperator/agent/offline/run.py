@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, TypeVar
 
-from clawperator._text import is_blank, utf16_length
+from clawperator._base.text import is_blank, utf16_length
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.offline.labels import is_field
 from clawperator.agent.offline.screens import CapturedScreen, parse_screen

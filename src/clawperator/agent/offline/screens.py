@@ -6,7 +6,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from clawperator._text import is_blank, one_line
+from clawperator._base.text import is_blank, one_line
 from clawperator.agent.offline.grammar import is_role_only
 from clawperator.agent.offline.instructions import TargetPhrase
 from clawperator.agent.offline.known_places import find_place, is_typo, normalize_label, similar_known_names

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from clawperator._files import AtomicFile, is_part
+from clawperator._base.files import AtomicFile, is_part
 from clawperator.agent.sessions.files import EVIDENCE_SUFFIX
 from clawperator.agent.sessions.records import EvidenceLink
 

@@ -10,8 +10,8 @@ import os
 import stat
 import time
 
-from clawperator._deadline import Deadline
-from clawperator._files import why
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import why
 from clawperator.errors import ClawError
 
 DEFAULT_DIRECTORY = os.path.join(".claw", "sessions")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
-from clawperator._files import make_private_folder, why
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import make_private_folder, why
 from clawperator.agent.sessions.files import (
     DEFAULT_DIRECTORY,
     LEGACY_SUFFIX,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from clawperator._text import one_line, printable
+from clawperator._base.text import one_line, printable
 from clawperator.connection.results import read_count
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action

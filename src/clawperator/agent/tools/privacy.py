@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from clawperator._secret_text import literal_pattern
+from clawperator._base.secret_text import literal_pattern
 from clawperator.agent.ports import ToolCall
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action, Plan

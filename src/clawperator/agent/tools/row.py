@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from clawperator._typed import convert
+from clawperator._base.typed import convert
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.commands.model import Level
 from clawperator.errors import ClawError

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.agent.ports import Evidence, Tool, ToolContext, ToolResult
 from clawperator.agent.tools.row import failed_result, make_tool, payload_error
 from clawperator.errors import ClawError

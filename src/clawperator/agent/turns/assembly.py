@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._config import read_config
+from clawperator._base.config import read_config
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
 from clawperator.agent.policy import make_policy
 from clawperator.agent.ports import Level, Tool, ToolContext

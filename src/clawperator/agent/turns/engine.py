@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._secret_text import literal_pattern
+from clawperator._base.secret_text import literal_pattern
 from clawperator.agent.cancellation import TurnCancelledError
 from clawperator.agent.ports import (
     Answer,

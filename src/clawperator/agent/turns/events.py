@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._files import why
-from clawperator._text import encodable
+from clawperator._base.files import why
+from clawperator._base.text import encodable
 
 if TYPE_CHECKING:
     from clawperator.agent.redaction import StreamRedactor

@@ -6,8 +6,8 @@ is that of the process: 0, 1 for errors, 2 when the time limit was exceeded.
 
 import os
 
-from clawperator._notes import listening
-from clawperator._text import encodable
+from clawperator._base.notes import listening
+from clawperator._base.text import encodable
 from clawperator.agent.envelope import build_envelope, filesystem_error
 from clawperator.cli.claw.command_line import FORMAT_VARIABLE, attempted_command, parse_line, requested_format
 from clawperator.cli.claw.response import Response, failure

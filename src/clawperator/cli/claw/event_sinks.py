@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from clawperator._files import check_links, why
+from clawperator._base.files import check_links, why
 from clawperator.agent.confinement import WorkingFolder, is_control_file
 from clawperator.agent.sessions.files import is_session_path
 from clawperator.agent.sessions.reading import is_session_file

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from clawperator._typed import decode
+from clawperator._base.typed import decode
 from clawperator.agent.cancellation import (
     CallNotBegunError,
     TurnCancelledError,

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator._environment import check_names
+from clawperator._base.environment import check_names
 from clawperator.agent.ports import LEVELS
 from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
 from clawperator.agent.turns.assembly import AgentOptions
@@ -52,7 +52,7 @@ def _can_confirm(arguments: ParsedArguments) -> bool:
 def _confirm(tool: Governed, params: Mapping[str, Any], reason: str) -> bool:
     import json
 
-    from clawperator._text import printable
+    from clawperator._base.text import printable
 
     shown = printable(json.dumps(dict(params), default=str))[:500]
     sys.stderr.write(f"claw: {reason}\nRun {tool.name} {shown}? [y/N] ")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.cli.text.values import is_empty, scalar, words
 
 _MOST_LINES = 400

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from clawperator._environment import parent_process
-from clawperator._text import printable
-from clawperator._trust import (
+from clawperator._base.environment import parent_process
+from clawperator._base.text import printable
+from clawperator._base.trust import (
     folder_trust,
     forget_folder,
     read_store,

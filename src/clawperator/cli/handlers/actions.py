@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clawperator._text import is_blank, read_number
+from clawperator._base.text import is_blank, read_number
 from clawperator.cli.command_line import Call
 from clawperator.cli.handlers.arguments import (
     OPEN_WAIT_MS,

@@ -3,7 +3,7 @@
 import errno
 import os
 
-from clawperator._files import AtomicFile, is_inside, open_regular, why
+from clawperator._base.files import AtomicFile, is_inside, open_regular, why
 from clawperator.agent.instructions import (
     INSTRUCTION_FORMATS,
     InstructionFormat,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator._text import is_blank, read_number
+from clawperator._base.text import is_blank, read_number
 from clawperator.cli.command_line import Call
 from clawperator.cli.parsing import ParsedArguments, invalid
 from clawperator.contract.action_params import UserChoice

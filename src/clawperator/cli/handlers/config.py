@@ -7,9 +7,9 @@ from clawperator.cli.command_line import Call, CommandResult, GlobalOptions
 
 
 def print_settings(call: Call) -> CommandResult:
-    from clawperator._config import read_config
-    from clawperator._home import config_file
-    from clawperator._settings import VARIABLES, default_output
+    from clawperator._base.config import read_config
+    from clawperator._base.home import config_file
+    from clawperator._base.settings import VARIABLES, default_output
     from clawperator.device.settings import default_backend, default_timeout_ms, named_operator
 
     in_force = {
@@ -32,7 +32,7 @@ def print_settings(call: Call) -> CommandResult:
 
 
 def _row(name: str, options: GlobalOptions, in_force: Any) -> dict[str, Any]:
-    from clawperator._settings import VARIABLES, setting
+    from clawperator._base.settings import VARIABLES, setting
 
     flag, given = _given(name, options)
     found = setting(name)

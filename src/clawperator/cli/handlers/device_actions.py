@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from clawperator._text import read_number
+from clawperator._base.text import read_number
 from clawperator.cli.command_line import Call
 from clawperator.cli.handlers.arguments import (
     Document,

@@ -44,7 +44,7 @@ def check(call: Call) -> HandlerResult:
 @contextmanager
 def _open_report(path: str) -> Iterator[IO[bytes]]:
     """The file of --report, which appears when it is complete. It must be possible to write it."""
-    from clawperator._files import AtomicFile, why
+    from clawperator._base.files import AtomicFile, why
 
     try:
         with AtomicFile(path, follow_links=False) as target:

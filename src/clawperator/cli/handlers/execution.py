@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from clawperator._text import trim
-from clawperator._typed import decode
+from clawperator._base.text import trim
+from clawperator._base.typed import decode
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.console import read_stdin
 from clawperator.cli.parsing import ParsedArguments, invalid, usage
@@ -122,11 +122,11 @@ def _run(plan: Plan, call: Call) -> "ExecutionResult":
 
 def warn_of_config(call: Call) -> None:
     """Print the warnings about the user's configuration, for a command that reads it."""
-    from clawperator._home import config_file
+    from clawperator._base.home import config_file
 
     if not os.path.lexists(config_file()):
         return
-    from clawperator._config import read_config
+    from clawperator._base.config import read_config
 
     for text in read_config().warnings:
         call.console.warn(text)
@@ -164,7 +164,7 @@ def _document(text: str) -> Any:
     """JSON from the argument itself, from stdin, or from the file it names."""
     if not is_payload_file(text) and text != "-":
         return _decode(trim(text), "the payload")
-    from clawperator._files import read_input, why
+    from clawperator._base.files import read_input, why
 
     if text == "-":
         return _decode(_within_limit(read_stdin(_MAX_DOCUMENT_BYTES + 1)), "stdin")

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import NoReturn
 
-from clawperator._deadline import Deadline
-from clawperator._files import why
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import why
 from clawperator.cli.command_line import Call, StreamedResult
 from clawperator.cli.console import stream_bytes
 from clawperator.cli.parsing import usage
@@ -49,7 +49,7 @@ def _print_new(reader: HostLogReader, write: Callable[[bytes], object]) -> bool:
 
 def _text_writer() -> Callable[[bytes], None]:
     """Writes lines of the log as text. A line that is not complete yet is kept for the next call."""
-    from clawperator._typed import decode
+    from clawperator._base.typed import decode
     from clawperator.cli.text.layout import Terminal
     from clawperator.cli.text.listings import log_line
 

@@ -11,7 +11,7 @@ _PROMPT = "Pairing code: "
 
 
 def pair(call: Call) -> CommandResult:
-    from clawperator._deadline import pause_deadlines
+    from clawperator._base.deadline import pause_deadlines
     from clawperator.device.pairing import check_address, check_code, pair_device, require_server
 
     if not call.arguments.words:

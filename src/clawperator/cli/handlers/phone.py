@@ -3,9 +3,9 @@
 import os
 from typing import Any
 
-from clawperator._files import AtomicFile, why
-from clawperator._home import phone_folders
-from clawperator._text import read_number
+from clawperator._base.files import AtomicFile, why
+from clawperator._base.home import phone_folders
+from clawperator._base.text import read_number
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.parsing import usage
 from clawperator.commands.servers import OPEN_PAGE

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from clawperator._text import read_number
-from clawperator._typed import decode
+from clawperator._base.text import read_number
+from clawperator._base.typed import decode
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.handlers.execution import run_command
 from clawperator.cli.handlers.selectors import element
@@ -65,7 +65,7 @@ def _query_file(call: Call, path: str) -> CommandResult:
 
 def _read_snapshot(path: str) -> "Hierarchy":
     """The screen in a file: hierarchy XML, or the result of a command with a snapshot."""
-    from clawperator._files import read_limited, why
+    from clawperator._base.files import read_limited, why
     from clawperator.ui.parse import parse_hierarchy
 
     try:

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from clawperator._notes import show_status
-from clawperator._text import printable, read_number
+from clawperator._base.notes import show_status
+from clawperator._base.text import printable, read_number
 from clawperator.cli.command_line import Call, CommandResult, incomplete
 from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import invalid, usage

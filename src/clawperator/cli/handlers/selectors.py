@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from clawperator._text import is_blank, read_number
-from clawperator._typed import decode
+from clawperator._base.text import is_blank, read_number
+from clawperator._base.typed import decode
 from clawperator.cli.command_line import Call
 from clawperator.cli.parsing import ParsedArguments, invalid
 from clawperator.commands.selectors import RELATION_FLAGS, STATES, TEXT_FLAGS

@@ -3,7 +3,7 @@
 import threading
 from typing import TYPE_CHECKING
 
-from clawperator._text import read_number
+from clawperator._base.text import read_number
 from clawperator.cli.command_line import Call, StreamedResult
 from clawperator.cli.handlers.server_options import extra, server_options
 from clawperator.cli.parsing import usage

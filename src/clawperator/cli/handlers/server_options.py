@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from shlex import quote
 
-from clawperator._environment import check_names
+from clawperator._base.environment import check_names
 from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.cli.command_line import Call
 from clawperator.cli.handlers.execution import chosen_backend

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from clawperator._deadline import Deadline
-from clawperator._notes import without_notes
-from clawperator._text import read_number
+from clawperator._base.deadline import Deadline
+from clawperator._base.notes import without_notes
+from clawperator._base.text import read_number
 from clawperator.cli.command_line import Call, StreamedResult
 from clawperator.cli.console import stream_bytes
 from clawperator.cli.handlers.execution import chosen_backend, warn_of_config

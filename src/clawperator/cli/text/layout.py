@@ -11,7 +11,7 @@ from typing import IO, Any, Literal
 
 from msgspec import Struct
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 
 Colour = Literal["red", "green", "yellow", "dim", "bold"]
 _CODES: Mapping[Colour, str] = {"red": "31", "green": "32", "yellow": "33", "dim": "2", "bold": "1"}

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import msgspec
 
-from clawperator._text import encodable
+from clawperator._base.text import encodable
 from clawperator.cli.command_line import Call, CommandResult, ReadableResult
 from clawperator.cli.text import listings, reports
 from clawperator.cli.text.layout import Block, Line, Painted, Terminal

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.device.adb.server import (
     ADDRESS,
     PORT,

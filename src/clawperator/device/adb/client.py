@@ -13,9 +13,9 @@ from typing import Self
 
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
-from clawperator._notes import trace
-from clawperator._text import one_line
+from clawperator._base.deadline import Deadline
+from clawperator._base.notes import trace
+from clawperator._base.text import one_line
 from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError, RefusedError
 

@@ -3,7 +3,7 @@
 import math
 import re
 
-from clawperator._text import utf16_length
+from clawperator._base.text import utf16_length
 from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.device.adb.client import LOOPBACK, Connection, Endpoint
 from clawperator.errors import ClawError, ClawperatorException, RefusedError
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager, suppress
 from struct import Struct
 from typing import NoReturn
 
-from clawperator._deadline import Deadline
-from clawperator._files import AtomicFile, open_regular, why
-from clawperator._notes import note, trace
-from clawperator._text import one_line
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import AtomicFile, open_regular, why
+from clawperator._base.notes import note, trace
+from clawperator._base.text import one_line
 from clawperator.contract.action_params import UserChoice
 from clawperator.device.adb.client import Connection, Device, open_service
 from clawperator.device.adb.quoting import command_line

@@ -1,6 +1,6 @@
 """Whether the Operator has finished a command whose host process no longer follows it."""
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.device.adb.client import Device, ShellStream, simulated_address
 from clawperator.device.adb.quoting import quote
 from clawperator.device.backends.operator_log import LogLines, OperatorLogReader, read_record

@@ -1,6 +1,6 @@
 """The adb backend: the host engine over shell commands. Nothing is installed on the device."""
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb.client import Device

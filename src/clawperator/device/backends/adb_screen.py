@@ -3,8 +3,8 @@
 import os
 import re
 
-from clawperator._deadline import Deadline, command_timeout
-from clawperator._text import one_line
+from clawperator._base.deadline import Deadline, command_timeout
+from clawperator._base.text import one_line
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.device.adb import displays, dumpsys
 from clawperator.device.adb.client import Device, ShellAnswer

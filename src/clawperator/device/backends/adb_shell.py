@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from clawperator._deadline import Deadline, command_timeout
+from clawperator._base.deadline import Deadline, command_timeout
 from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.backends.backend import RunWatch
 from clawperator.errors import ClawError

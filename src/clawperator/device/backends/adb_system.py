@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.device.adb.client import ShellAnswer
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends.adb_shell import AdbShell, whole_output

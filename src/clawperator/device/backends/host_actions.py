@@ -91,7 +91,7 @@ def save_screenshot(png: bytes, path: str | None, command_id: str) -> str:
     """
     import shlex
 
-    from clawperator._files import AtomicFile, make_private_folder, why
+    from clawperator._base.files import AtomicFile, make_private_folder, why
 
     given, path = path, path if path is not None else _new_path(command_id)
     folder = os.path.dirname(path) or "."
@@ -124,7 +124,7 @@ def save_screenshot(png: bytes, path: str | None, command_id: str) -> str:
 
 def _new_path(command_id: str) -> str:
     """A path that cannot be guessed, in the product home."""
-    from clawperator._home import product_home
+    from clawperator._base.home import product_home
 
     safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in command_id[:_MAX_NAME])
     name = f"clawperator-screenshot-{safe}-{time.time_ns() // 1_000_000}-{os.urandom(8).hex()}.png"

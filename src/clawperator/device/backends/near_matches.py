@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from clawperator._text import one_line, printable
+from clawperator._base.text import one_line, printable
 from clawperator.commands.selectors import render_flags
 from clawperator.contract.execution import Action
 from clawperator.contract.results import StepResult

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.contract.action_types import is_snapshot, unsettles
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action, Plan

@@ -7,7 +7,7 @@ keys and text go through the Operator where its contract has an action for them,
 from collections.abc import Callable
 from typing import Any, Literal
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.contract.keys import OPERATOR_KEYS
 from clawperator.contract.results import StepResult
 from clawperator.device.adb.client import Device

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
-from clawperator._notes import trace
-from clawperator._text import one_line, printable
-from clawperator._typed import convert
+from clawperator._base.deadline import Deadline
+from clawperator._base.notes import trace
+from clawperator._base.text import one_line, printable
+from clawperator._base.typed import convert
 from clawperator.contract.action_types import changes_device
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.contract.results import ResultEnvelope, StepResult, step_mismatch

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
-from clawperator._notes import trace
+from clawperator._base.notes import trace
 from clawperator.contract.limits import MAX_HIERARCHY_BYTES
 from clawperator.contract.wire import RESULT_PREFIX, SNAPSHOT_MARKER, sum_of
 

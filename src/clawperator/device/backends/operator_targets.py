@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._text import printable
-from clawperator._typed import decode
+from clawperator._base.text import printable
+from clawperator._base.typed import decode
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.driver import ChosenNode
 from clawperator.engine.targets import (

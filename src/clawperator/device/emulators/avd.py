@@ -5,7 +5,7 @@ import re
 
 from msgspec import Struct
 
-from clawperator._files import open_regular
+from clawperator._base.files import open_regular
 from clawperator.errors import ClawError
 
 DEFAULT_NAME = "clawperator-pixel"

@@ -7,8 +7,8 @@ from typing import Literal, NoReturn
 
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
-from clawperator._notes import show_status
+from clawperator._base.deadline import Deadline
+from clawperator._base.notes import show_status
 from clawperator.device.adb.binary import start_server
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.discovery import list_devices, resolve_device
@@ -323,8 +323,8 @@ def _allow_development(serial: str) -> None:
 
 
 def _log_of(name: str) -> str:
-    from clawperator._files import make_private_folder
-    from clawperator._home import product_home
+    from clawperator._base.files import make_private_folder
+    from clawperator._base.home import product_home
 
     folder = os.path.join(product_home(), "emulators")
     make_private_folder(folder)

@@ -6,7 +6,7 @@ import subprocess
 
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.device.adb.binary import find_adb
 from clawperator.errors import ClawError
 

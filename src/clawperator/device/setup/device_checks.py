@@ -4,7 +4,7 @@ import time
 
 from msgspec.structs import replace
 
-from clawperator._settings import setting
+from clawperator._base.settings import setting
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
 from clawperator.device.adb.client import Device
 from clawperator.device.android_versions import SUPPORTED, require_supported

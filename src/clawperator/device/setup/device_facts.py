@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from clawperator._text import one_line
+from clawperator._base.text import one_line
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.android_versions import read_api
 from clawperator.device.vendors import Vendor, parse_properties, recognise_vendor

@@ -2,7 +2,7 @@
 
 import os
 
-from clawperator._trust import folder_trust
+from clawperator._base.trust import folder_trust
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.setup.host_checks import Check, failed_check, passed

@@ -1,6 +1,6 @@
 """Checks of what vendors and Android switch off: input, installations, the log, and restricted settings."""
 
-from clawperator._text import one_line
+from clawperator._base.text import one_line
 from clawperator.contract.wire import accessibility_service
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.serials import device_flag

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from struct import Struct
 
-from clawperator._files import why
+from clawperator._base.files import why
 from clawperator.errors import ClawperatorException
 from clawperator.phone.adb.device import AdbDevice
 from clawperator.phone.adb.streams import ServiceStream

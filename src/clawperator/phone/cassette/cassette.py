@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec import Struct
 
-from clawperator._files import open_regular, why
+from clawperator._base.files import open_regular, why
 from clawperator.contract.action_params import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.window import Display

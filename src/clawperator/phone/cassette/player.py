@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.phone.cassette.cassette import Cassette
 from clawperator.phone.cassette.screen import (
     ScreenState,

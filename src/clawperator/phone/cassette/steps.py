@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.phone.cassette.cassette import Cassette, CassetteSnapshot
 from clawperator.phone.cassette.screen import TapTarget, click_area, fields, find_target
 from clawperator.recording.actions import CAUSED_WITHIN_MS, read_actions

@@ -13,7 +13,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from msgspec import Struct
 
-from clawperator._files import open_regular
+from clawperator._base.files import open_regular
 from clawperator.errors import ClawperatorException
 from clawperator.phone.core.packages import ApkFacts
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
-from clawperator._typed import decode
+from clawperator._base.typed import decode
 from clawperator.phone.apps.system import installed_app
 from clawperator.phone.storage.filesystem import Storage
 from clawperator.phone.toolkit.app import App

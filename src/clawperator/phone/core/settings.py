@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from clawperator._typed import decode
+from clawperator._base.typed import decode
 from clawperator.phone.storage.filesystem import Storage
 
 NAMESPACES = ("system", "secure", "global")

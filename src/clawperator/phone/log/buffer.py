@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._text import utf16_length
+from clawperator._base.text import utf16_length
 from clawperator.phone.core.faults import Faults
 
 Priority = Literal["V", "D", "I", "W", "E", "F"]

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator._text import is_blank, utf16_length
-from clawperator._typed import convert, decode
+from clawperator._base.text import is_blank, utf16_length
+from clawperator._base.typed import convert, decode
 from clawperator.contract import limits
 from clawperator.contract.action_params import UI_READINESS, Coordinate
 from clawperator.contract.action_types import Params, Retry

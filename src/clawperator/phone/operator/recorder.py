@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec.structs import replace
 
-from clawperator._files import why
-from clawperator._text import trim
+from clawperator._base.files import why
+from clawperator._base.text import trim
 from clawperator.contract.action_params import SESSION_ID
 from clawperator.contract.limits import MAX_ID_LENGTH, MAX_RECORDING_LINE_BYTES, RECORDING_SCHEMA_VERSION
 from clawperator.contract.wire import OPERATOR_PACKAGES, recordings_folder

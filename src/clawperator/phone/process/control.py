@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
-from clawperator._home import PhoneRecord
-from clawperator._text import encodable
-from clawperator._typed import decode
+from clawperator._base.deadline import Deadline
+from clawperator._base.home import PhoneRecord
+from clawperator._base.text import encodable
+from clawperator._base.typed import decode
 from clawperator.errors import ClawError
 from clawperator.phone.adb.listener import Listener
 

@@ -20,9 +20,9 @@ from typing import Any, Self
 import msgspec
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
-from clawperator._files import why
-from clawperator._home import PhoneFolder, PhoneRecord, phone_folders, product_home
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import why
+from clawperator._base.home import PhoneFolder, PhoneRecord, phone_folders, product_home
 from clawperator.contract.action_params import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.faults import read_setting

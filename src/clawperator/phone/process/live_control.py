@@ -10,7 +10,7 @@ from zlib import crc32
 
 from msgspec import Meta, Struct
 
-from clawperator._typed import convert
+from clawperator._base.typed import convert
 from clawperator.contract.keys import KEY_CODES, KeyName
 from clawperator.engine.privacy import mask_passwords
 from clawperator.phone.core.phone import Phone

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from clawperator._files import why
-from clawperator._home import PhoneFolder, PhoneRecord
+from clawperator._base.files import why
+from clawperator._base.home import PhoneFolder, PhoneRecord
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import HOST, PhoneServer, PhoneServerConfig
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from clawperator._typed import convert
+from clawperator._base.typed import convert
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.phone.adb.adbd import AdbdServer

@@ -11,8 +11,8 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
-from clawperator._files import AtomicFile, make_private_folder, read_limited
-from clawperator._typed import decode
+from clawperator._base.files import AtomicFile, make_private_folder, read_limited
+from clawperator._base.typed import decode
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.appfile import load_apps

@@ -3,8 +3,8 @@
 import os
 import time
 
-from clawperator._deadline import Deadline
-from clawperator._notes import show_status
+from clawperator._base.deadline import Deadline
+from clawperator._base.notes import show_status
 
 _START_SECONDS = 30.0
 _STATUS_SECONDS = 0.25
@@ -14,7 +14,7 @@ _MAX_LOG = 1024 * 1024
 
 def spawn(argv: list[str], log: str) -> tuple[int, int, int]:
     """Start a process in a session of its own, so that it outlives ours. Returns its id, stdin and stdout."""
-    from clawperator._environment import own_environment
+    from clawperator._base.environment import own_environment
 
     in_read, in_write = os.pipe()
     out_read, out_write = os.pipe()

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from clawperator._files import open_regular, why
+from clawperator._base.files import open_regular, why
 from clawperator.contract.action_params import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit import views

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.contract.skill_result import (
     AgentSource,
     Checkpoint,

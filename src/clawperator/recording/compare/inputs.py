@@ -10,7 +10,7 @@ from typing import IO, Literal, overload
 import msgspec
 from msgspec import Struct
 
-from clawperator._files import open_regular, why
+from clawperator._base.files import open_regular, why
 from clawperator.contract.skill_result import Checkpoint, SkillResult, SkillsRun, check_version
 from clawperator.errors import ClawError
 from clawperator.recording.actions import ActionReader

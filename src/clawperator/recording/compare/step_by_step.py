@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET, Struct
 
-from clawperator._files import open_regular, why
+from clawperator._base.files import open_regular, why
 from clawperator.contract.skill_result import Checkpoint, SkillResult
 from clawperator.recording.compare.alignment import AlignmentRow, align, summarize_alignment
 from clawperator.recording.compare.compare import CompareReport, compare, differs

@@ -14,8 +14,8 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clawperator import __version__
-from clawperator._deadline import Deadline
-from clawperator._notes import trace
+from clawperator._base.deadline import Deadline
+from clawperator._base.notes import trace
 from clawperator.device.host_log import log_event
 from clawperator.errors import ClawError
 from clawperator.serve.access import ServerAccess

@@ -17,8 +17,8 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from clawperator._files import make_private_folder, new_part, read_limited, why
-from clawperator._home import product_home
+from clawperator._base.files import make_private_folder, new_part, read_limited, why
+from clawperator._base.home import product_home
 from clawperator.errors import ClawError
 
 _TOKEN_BYTES = 32

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from clawperator._deadline import Deadline, limited
+from clawperator._base.deadline import Deadline, limited
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.confinement import Use, WorkingFolder, confine, confining
 from clawperator.agent.ports import ToolCall, ToolContext, ToolResult

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from clawperator._text import encodable
+from clawperator._base.text import encodable
 from clawperator.device.adb.sync import NoSuchFileError
 from clawperator.errors import CODES, ClawError, ClawperatorException
 

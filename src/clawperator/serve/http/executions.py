@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw
 
-from clawperator._secret_text import literal_pattern
+from clawperator._base.secret_text import literal_pattern
 from clawperator.agent.redaction import map_strings
 from clawperator.agent.tools.plans import confine_plan
 from clawperator.agent.tools.privacy import mask_steps, plan_secrets

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from starlette.types import Message, Receive, Scope
 
-from clawperator._typed import convert, decode
+from clawperator._base.typed import convert, decode
 from clawperator.contract.issues import struct_issues
 from clawperator.errors import ClawError
 from clawperator.serve.http.route import HttpRoute

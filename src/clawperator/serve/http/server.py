@@ -14,8 +14,8 @@ from types import FrameType
 import uvicorn
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
-from clawperator._files import why
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import why
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.device.host_log import log_event
 from clawperator.errors import ClawError

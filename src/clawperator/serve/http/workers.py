@@ -7,7 +7,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 from clawperator.errors import ClawError
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
-from clawperator._deadline import limited
+from clawperator._base.deadline import limited
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.device.host_log import log_event

@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from clawperator._files import open_regular, why
+from clawperator._base.files import open_regular, why
 from clawperator.agent.confinement import WorkingFolder, confine
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_call

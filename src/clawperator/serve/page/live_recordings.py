@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from clawperator._text import one_line
+from clawperator._base.text import one_line
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.contract.wire import recordings_folder
 from clawperator.device.adb.client import Device, run_shell

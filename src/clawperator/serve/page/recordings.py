@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from clawperator._files import open_regular, why
+from clawperator._base.files import open_regular, why
 from clawperator.device.discovery import resolve_device
 from clawperator.device.operators import find_operator
 from clawperator.errors import ClawError

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from clawperator._text import one_line, printable
+from clawperator._base.text import one_line, printable
 from clawperator.device.references import References
 from clawperator.device.snapshot_views import outline_with_references
 from clawperator.engine.targets import touch_point

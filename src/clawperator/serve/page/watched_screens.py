@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from clawperator._deadline import limited
+from clawperator._base.deadline import limited
 from clawperator.commands.registry import find_by_path
 from clawperator.device.lease import lease_conflict
 from clawperator.device.live_input import is_live_view

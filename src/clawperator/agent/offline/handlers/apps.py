@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from clawperator._text import one_line
+from clawperator._base.text import one_line
 from clawperator.agent.offline.grammar import SentenceError, parse_target
 from clawperator.agent.offline.instructions import (
     CloseInstruction,

@@ -7,8 +7,8 @@ label mentions.
 
 import re
 
-from clawperator._deadline import Deadline
-from clawperator._text import is_blank
+from clawperator._base.deadline import Deadline
+from clawperator._base.text import is_blank
 from clawperator.agent.offline.handlers.apps import find_installed
 from clawperator.agent.offline.handlers.state import find_switch_anywhere, find_value_anywhere
 from clawperator.agent.offline.instructions import (

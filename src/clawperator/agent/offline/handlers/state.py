@@ -1,6 +1,6 @@
 """Read values, describe the screen, and set switches."""
 
-from clawperator._text import is_blank, one_line
+from clawperator._base.text import is_blank, one_line
 from clawperator.agent.offline.grammar import SentenceError, is_role_only, parse_target, split_list
 from clawperator.agent.offline.handlers.apps import go_to_place, is_on_page
 from clawperator.agent.offline.instructions import (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from clawperator._text import printable
+from clawperator._base.text import printable
 from clawperator.agent.offline.instructions import (
     CheckDeviceInstruction,
     ListDevicesInstruction,

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from clawperator._text import trim
+from clawperator._base.text import trim
 from clawperator.recording.export import (
     ExportedClick,
     ExportedEvent,

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from clawperator._text import trim
+from clawperator._base.text import trim
 from clawperator.recording.compare.strategies.checkpoints import (
     TERMINAL_CHECKPOINT,
     FoundCheckpoints,

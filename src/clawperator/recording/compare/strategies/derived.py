@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from clawperator._text import is_blank, printable, trim
+from clawperator._base.text import is_blank, printable, trim
 from clawperator.recording.actions import read_actions
 from clawperator.recording.compare.strategies.checkpoints import BaselineCheckpoint, FoundCheckpoints
 from clawperator.recording.export import Export

@@ -6,7 +6,7 @@ without them.
 
 from collections.abc import Collection
 
-from clawperator._text import is_blank
+from clawperator._base.text import is_blank
 from clawperator.recording.compare.strategies.checkpoints import FoundCheckpoints, baseline_checkpoint
 from clawperator.recording.export import (
     Export,

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import IO, BinaryIO, Self
 
-from clawperator._deadline import Deadline
+from clawperator._base.deadline import Deadline
 
 # The working folder of an agent while it acts: there no file is opened through a link.
 confined_to: ContextVar[str | None] = ContextVar("confined_to", default=None)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator._home import PhoneFolder
+from clawperator._base.home import PhoneFolder
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from clawperator._typed import decode
+from clawperator._base.typed import decode
 
 SCRIPT = """
 import sys, threading

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clawperator._config import UserConfig, read_config
-from clawperator._home import config_file
+from clawperator._base.config import UserConfig, read_config
+from clawperator._base.home import config_file
 from clawperator.errors import ClawError
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clawperator._deadline import Deadline, command_timeout
+from clawperator._base.deadline import Deadline, command_timeout
 from clawperator.engine.clock import VirtualClock
 from clawperator.errors import ClawError, DeadlineError
 

@@ -7,8 +7,8 @@ Skills and MCP servers receive the variables listed here, and those that the use
 import os
 from collections.abc import Iterable, Mapping
 
-from clawperator._config import read_config
-from clawperator._files import is_same_file
+from clawperator._base.config import read_config
+from clawperator._base.files import is_same_file
 from clawperator.errors import ClawError
 
 INHERITED = (

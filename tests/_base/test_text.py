@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator._text import (
+from clawperator._base.text import (
     compile_pattern,
     distance,
     is_blank,

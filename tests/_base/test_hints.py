@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clawperator
-from clawperator._hints import HINTS
+from clawperator._base.hints import HINTS
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.registry import COMMANDS, find_command
 from clawperator.contract.actions import ACTIONS

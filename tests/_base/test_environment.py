@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator._environment import child_environment, own_environment
+from clawperator._base.environment import child_environment, own_environment
 from clawperator.errors import ClawError
 
 SECRETS = {"OPENAI_API_KEY": "k1", "GITHUB_TOKEN": "k2", "AWS_SECRET_ACCESS_KEY": "k3"}

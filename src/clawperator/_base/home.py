@@ -18,9 +18,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
-from clawperator._files import AtomicFile, make_private_folder
-from clawperator._typed import decode
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import AtomicFile, make_private_folder
+from clawperator._base.typed import decode
 from clawperator.errors import ClawError
 
 SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from clawperator._trust import (
+from clawperator._base.trust import (
     folder_trust,
     forget_folder,
     read_store,

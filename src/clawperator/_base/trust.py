@@ -16,9 +16,9 @@ from contextlib import contextmanager
 import msgspec
 from msgspec import Struct
 
-from clawperator._deadline import Deadline
-from clawperator._files import AtomicFile, make_private_folder, read_limited, why
-from clawperator._text import printable
+from clawperator._base.deadline import Deadline
+from clawperator._base.files import AtomicFile, make_private_folder, read_limited, why
+from clawperator._base.text import printable
 from clawperator.errors import ClawError
 
 CONTROL_FOLDER = ".claw"

@@ -21,9 +21,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._files import read_limited, why
-from clawperator._home import config_file
-from clawperator._text import nearest, printable
+from clawperator._base.files import read_limited, why
+from clawperator._base.home import config_file
+from clawperator._base.text import nearest, printable
 from clawperator.errors import ClawError
 
 _MOST_BYTES = 256 * 1024

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator._files import AtomicFile, Spill, make_folder, make_private_folder, open_regular, read_input
+from clawperator._base.files import AtomicFile, Spill, make_folder, make_private_folder, open_regular, read_input
 
 
 def test_nothing_is_there_before_the_end(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_kill_leaves_the_old_file(tmp_path: Path) -> None:
     target.write_bytes(b"old")
     script = (
         "import os, signal, sys\n"
-        "from clawperator._files import AtomicFile\n"
+        "from clawperator._base.files import AtomicFile\n"
         "with AtomicFile(sys.argv[1]) as out:\n"
         "    out.file.write(b'n' * 5_000_000)\n"
         "    out.file.flush()\n"

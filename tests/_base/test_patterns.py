@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator._patterns import MAX_TEXT, compile_linear
+from clawperator._base.patterns import MAX_TEXT, compile_linear
 
 _CHARS = "ab1 _-é\n"
 _ATOMS = st.sampled_from(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator._settings import VARIABLES, Setting, default_output, setting
+from clawperator._base.settings import VARIABLES, Setting, default_output, setting
 from clawperator.device.settings import default_backend, default_timeout_ms, named_operator
 from clawperator.errors import ClawError
 

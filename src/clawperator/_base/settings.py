@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from clawperator._home import config_file
-from clawperator._text import is_blank
+from clawperator._base.home import config_file
+from clawperator._base.text import is_blank
 from clawperator.errors import ClawError
 
 VARIABLES: Mapping[str, tuple[str, ...]] = {
@@ -33,7 +33,7 @@ class Setting(Struct, frozen=True):
     def invalid(self, reason: str) -> ClawError:
         """``CONFIG_INVALID`` with the origin of the value."""
         if self.is_file:
-            from clawperator._config import config_error
+            from clawperator._base.config import config_error
 
             return config_error(self.origin, f"{self.name} {reason}, not {self.value!r}").with_(
                 hint=f"Correct {self.origin}. Run 'clawperator config' for the settings."
@@ -55,7 +55,7 @@ def setting(name: str) -> Setting | None:
     path = config_file()
     if not os.path.lexists(path):  # parsing TOML would cost every command some milliseconds
         return None
-    from clawperator._config import read_config
+    from clawperator._base.config import read_config
 
     config = read_config()
     found: str | int | float | None = getattr(config, name)

@@ -1,0 +1,1 @@
+"""Shared basics: files, deadlines, text, typed JSON, the product home, configuration, error codes."""

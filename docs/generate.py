@@ -20,11 +20,11 @@ from clawperator import skill_api, testing
 from clawperator.agent.compact.tools import compact_tools
 from clawperator.agent.envelope import KINDS
 from clawperator.agent.tools.builtin import builtin_tools
+from clawperator.api.phone import ConnectedPhone
 from clawperator.cli.help import claw_help_text, help_text
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import Command
 from clawperator.commands.registry import COMMANDS, leaves
-from clawperator.connection.phone import ConnectedPhone
 from clawperator.contract.action_types import Retry
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import ExecutionShape
@@ -38,7 +38,7 @@ from clawperator.recording.events import FACTS, own_fields
 from clawperator.schemas import list_schemas
 
 ROOT = Path(__file__).resolve().parent.parent
-ASYNC_PHONE = ROOT / "src/clawperator/connection/async_phone.py"
+ASYNC_PHONE = ROOT / "src/clawperator/api/async_phone.py"
 # Commands that need a connected device; a test runs each of them without one.
 NEED_PHONE = frozenset(
     {"recording pull", "watch", "devices", "pair", "packages list", "operator setup", "grant-device-permissions"}
@@ -156,7 +156,7 @@ def rewrite(text: str) -> str:
 
 
 def rewrite_async_phone(text: str) -> str:
-    """``connection/async_phone.py`` with one line per public method of the connected phone."""
+    """``api/async_phone.py`` with one line per public method of the connected phone."""
     names = [
         name
         for name, member in _own_and_inherited(ConnectedPhone, ()).items()

@@ -24,7 +24,7 @@ LAYERS = (
     "skill_api",
     "report",
     "replay",
-    "connection",
+    "api",
     "device",
     "phone",
     "engine",
@@ -87,7 +87,7 @@ def test_importing_the_package_loads_no_other_module() -> None:
 
     script = (
         "import sys; before = set(sys.modules); import clawperator; print(sorted(set(sys.modules) - before));"
-        "clawperator.connect; print('clawperator.connection' in sys.modules)"
+        "clawperator.connect; print('clawperator.api' in sys.modules)"
     )
     ran = subprocess.run(
         [sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True, timeout=30

@@ -48,7 +48,7 @@ def test_every_public_name_can_be_imported_and_is_listed() -> None:
 
 
 def test_a_public_class_is_the_one_of_its_module() -> None:
-    from clawperator.connection.results import ActionResult
+    from clawperator.api.results import ActionResult
     from clawperator.errors import TargetError
 
     assert clawperator.ActionResult is ActionResult

@@ -107,7 +107,7 @@ def reused_class_names(modules: dict[str, Module]) -> dict[str, list[str]]:
 
 # Packages that describe or dispatch actions. Recordings, replay, the simulated phone and the offline brain have
 # words of their own: a recorded click is an event, and a function of the offline brain answers an instruction.
-_ACTION_PACKAGES = ("agent", "cli", "commands", "connection", "contract", "device", "engine", "schemas", "testing")
+_ACTION_PACKAGES = ("agent", "cli", "commands", "api", "contract", "device", "engine", "schemas", "testing")
 _ROWS = re.compile(rf"{PACKAGE}\.contract\.(\w+_)?actions")
 _COMMANDS = f"{PACKAGE}.commands."
 _READERS = f"{PACKAGE}.cli.handlers."
@@ -125,7 +125,7 @@ def action_places(modules: dict[str, Module]) -> dict[str, set[str]]:
     - registers the type with its row, or is the command row that names the type as its tool,
     - holds the type in a table (element of a collection or key of a dict at module level) or compares with it,
     - refers to the params Struct outside of the module of the engine function, or
-    - is a class of ``connection`` with a method that runs the action, or with a member of that method's name.
+    - is a class of ``api`` with a method that runs the action, or with a member of that method's name.
 
     A command row and its argument reader are one place: the row names the reader. An action that another row
     ``performs`` is no place of it: that row only repeats the name, for the rules of the policy. Imports, uses
@@ -151,7 +151,7 @@ def action_places(modules: dict[str, Module]) -> dict[str, set[str]]:
             if _label(node) in (action, struct)
             or strings[node].holds(action, is_row=module.startswith(_COMMANDS) or isinstance(node, ast.ClassDef))
             or (module not in engine and struct in strings[node].names)
-            or (".connection." in module and isinstance(node, ast.ClassDef) and methods & _members(node))
+            or (".api." in module and isinstance(node, ast.ClassDef) and methods & _members(node))
         }
         readers = {place for place in found if place.startswith(_READERS)}
         places[action] = found - readers
@@ -180,8 +180,8 @@ def _registered(nodes: list[Definition]) -> dict[str, str]:
 
 
 def _methods_of(action: str, written: dict[str, list[Definition]]) -> set[str]:
-    """The methods of ``connection`` that run an action."""
-    classes = (node for name, nodes in written.items() if ".connection." in name for node in nodes)
+    """The methods of ``api`` that run an action."""
+    classes = (node for name, nodes in written.items() if ".api." in name for node in nodes)
     return {
         method.name
         for node in classes

@@ -40,12 +40,12 @@ __all__ = [
 ]
 
 _MODULES = {
-    "connection.android_phone": "AndroidPhone",
-    "connection.async_phone": "AsyncConnectedPhone",
-    "connection.connect": "connect connect_async",
-    "connection.phone": "ConnectedPhone",
-    "connection.results": "ActionResult FoundNode LabelValue Scrolled",
-    "connection.snapshot": "ScreenElement ScreenOutline Snapshot",
+    "api.android_phone": "AndroidPhone",
+    "api.async_phone": "AsyncConnectedPhone",
+    "api.connect": "connect connect_async",
+    "api.phone": "ConnectedPhone",
+    "api.results": "ActionResult FoundNode LabelValue Scrolled",
+    "api.snapshot": "ScreenElement ScreenOutline Snapshot",
     "contract.results": "ResultEnvelope StepResult",
     "device.adb.client": "ShellAnswer",
     "errors": (
@@ -60,12 +60,12 @@ _MODULES = {
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.connection.android_phone import AndroidPhone
-    from clawperator.connection.async_phone import AsyncConnectedPhone
-    from clawperator.connection.connect import connect, connect_async
-    from clawperator.connection.phone import ConnectedPhone
-    from clawperator.connection.results import ActionResult, FoundNode, LabelValue, Scrolled
-    from clawperator.connection.snapshot import ScreenElement, ScreenOutline, Snapshot
+    from clawperator.api.android_phone import AndroidPhone
+    from clawperator.api.async_phone import AsyncConnectedPhone
+    from clawperator.api.connect import connect, connect_async
+    from clawperator.api.phone import ConnectedPhone
+    from clawperator.api.results import ActionResult, FoundNode, LabelValue, Scrolled
+    from clawperator.api.snapshot import ScreenElement, ScreenOutline, Snapshot
     from clawperator.contract.results import ResultEnvelope, StepResult
     from clawperator.device.adb.client import ShellAnswer
     from clawperator.errors import (

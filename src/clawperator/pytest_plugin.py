@@ -14,8 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from clawperator.connection.android_phone import AndroidPhone
-    from clawperator.connection.phone import ConnectedPhone
+    from clawperator.api.android_phone import AndroidPhone
+    from clawperator.api.phone import ConnectedPhone
     from clawperator.report.failed_test import CallRecorder
 
 _MARKER = "clawperator"
@@ -141,7 +141,7 @@ def _device(request: pytest.FixtureRequest, settings: dict[str, Any]) -> str | N
 
 def _connect(serial: str, settings: dict[str, Any]) -> "ConnectedPhone":
     """The device, with its launcher in front, as on a new simulated phone."""
-    from clawperator.connection.connect import connect
+    from clawperator.api.connect import connect
 
     connected = connect(serial, allow_schemes=settings.get("allow_schemes", ()))
     connected.home()
@@ -212,7 +212,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> "Generator[None, pytest.TestReport, pytest.TestReport]":
     report = yield
-    if report.failed and report.when != "teardown" and "clawperator.connection" in sys.modules:
+    if report.failed and report.when != "teardown" and "clawperator.api" in sys.modules:
         if (recorder := item.stash.get(_RECORDER, None)) is not None:
             recorder.stop()
         report.sections += [*_check_lost(item), *_keep(item, call), *_reported(item, call)]
@@ -280,9 +280,9 @@ def _phones(item: pytest.Item, call: pytest.CallInfo[None]) -> "list[AndroidPhon
 
 def _phone_of(value: object) -> "AndroidPhone | None":
     """The phone that a fixture or a variable is, if it is one."""
-    from clawperator.connection.android_phone import AndroidPhone
-    from clawperator.connection.async_phone import AsyncConnectedPhone
-    from clawperator.connection.phone import ConnectedPhone
+    from clawperator.api.android_phone import AndroidPhone
+    from clawperator.api.async_phone import AsyncConnectedPhone
+    from clawperator.api.phone import ConnectedPhone
     from clawperator.device.adb.client import Device, Endpoint
     from clawperator.phone.process.launch import PhoneProcess
 

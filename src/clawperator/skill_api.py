@@ -28,7 +28,7 @@ from clawperator.contract.skill_result import CONTRACT_VERSION, FRAME_MARKER
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.connection.phone import ConnectedPhone
+    from clawperator.api.phone import ConnectedPhone
 
 __all__ = ["Skill", "declared_inputs"]
 
@@ -81,7 +81,7 @@ class Skill:
     @cached_property
     def phone(self) -> "ConnectedPhone":
         """The device selected by ``skills run``, or the only one connected."""
-        from clawperator.connection.connect import connect
+        from clawperator.api.connect import connect
 
         phone = connect(self._device)
         self._diagnostics["runtimeState"] = "healthy"

@@ -7,10 +7,10 @@ import pytest
 
 from clawperator.agent.tools import messages
 from clawperator.agent.tools.builtin import builtin_tools
+from clawperator.api.async_phone import AsyncConnectedPhone
+from clawperator.api.phone import ConnectedPhone
 from clawperator.commands.model import Command
 from clawperator.commands.registry import leaves
-from clawperator.connection.async_phone import AsyncConnectedPhone
-from clawperator.connection.phone import ConnectedPhone
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import single_action, validate
 from clawperator.engine.run import RUNNERS

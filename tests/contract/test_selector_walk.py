@@ -4,9 +4,9 @@ import json
 import re
 
 from clawperator.agent.tools.builtin import builtin_tools
+from clawperator.api.selectors import FIELDS
 from clawperator.commands.registry import find_command
 from clawperator.commands.selectors import RELATION_FLAGS, STATES, TEXT_FLAGS
-from clawperator.connection.selectors import FIELDS
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.selectors import HOST_FIELDS, NodeMatcher, NodeSelector
 from clawperator.schemas import SCHEMAS, schema

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from clawperator._base.text import printable
-from clawperator.connection.phone import ConnectedPhone
+from clawperator.api.phone import ConnectedPhone
 from clawperator.device.adb import displays, dumpsys
 from clawperator.device.adb.client import Device, Endpoint, exec_out, run_shell
 from clawperator.device.adb.sync import TransferError, read_file

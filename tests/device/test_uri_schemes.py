@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import clawperator
+from clawperator.api.phone import ConnectedPhone
 from clawperator.commands.model import BackendName
-from clawperator.connection.phone import ConnectedPhone
 from clawperator.contract.execution import validate
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.run import run_plan

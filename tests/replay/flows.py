@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from clawperator.api.phone import ConnectedPhone
 from clawperator.commands.model import BackendName
-from clawperator.connection.phone import ConnectedPhone
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.connection.snapshot import Snapshot
+from clawperator.api.snapshot import Snapshot
 from clawperator.errors import ClawError
 from clawperator.recording.events import ClickFacts, EventBounds
 from clawperator.replay.fingerprint import MIN_SIMILARITY, recorded_screen, screen_marks

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from clawperator.api.phone import ConnectedPhone
 from clawperator.commands.model import BackendName
-from clawperator.connection.phone import ConnectedPhone
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 from clawperator.phone.apps import stress

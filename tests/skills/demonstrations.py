@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from clawperator.connection.connect import connect
-from clawperator.connection.phone import ConnectedPhone
+from clawperator.api.connect import connect
+from clawperator.api.phone import ConnectedPhone
 from clawperator.recording.export import export_recording
 
 SOLAR = "com.solaxcloud.starter.set-discharge-limit"

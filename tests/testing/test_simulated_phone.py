@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.connection.android_phone import AndroidPhone
-from clawperator.connection.phone import ConnectedPhone
-from clawperator.connection.selectors import Selector
+from clawperator.api.android_phone import AndroidPhone
+from clawperator.api.phone import ConnectedPhone
+from clawperator.api.selectors import Selector
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.errors import ClawError, TargetError
 from clawperator.testing import ScriptedBackend, SimulatedPhone, simulated_phone

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from clawperator._base.files import open_regular
-from clawperator.connection.phone import ConnectedPhone
+from clawperator.api.phone import ConnectedPhone
 from clawperator.device.evidence import masked_tree
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_actions

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from clawperator.connection.snapshot import Snapshot
+from clawperator.api.snapshot import Snapshot
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 from clawperator.ui.roles import role_of

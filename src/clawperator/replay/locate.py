@@ -5,7 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from clawperator._base.text import printable
-from clawperator.connection.snapshot import Snapshot
+from clawperator.api.snapshot import Snapshot
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.targets import touch_point

@@ -12,9 +12,9 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._base.deadline import Deadline
-from clawperator.connection.phone import ConnectedPhone
-from clawperator.connection.results import only_step, read_scrolled
-from clawperator.connection.snapshot import Snapshot, read_snapshot
+from clawperator.api.phone import ConnectedPhone
+from clawperator.api.results import only_step, read_scrolled
+from clawperator.api.snapshot import Snapshot, read_snapshot
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 from clawperator.recording.heuristics import is_keyboard

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.connection.snapshot import Snapshot
+from clawperator.api.snapshot import Snapshot
 from clawperator.recording.events import ClickFacts
 from clawperator.recording.heuristics import id_name
 from clawperator.replay.fingerprint import SHARED_IDS, is_text_field

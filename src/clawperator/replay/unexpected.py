@@ -5,7 +5,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from clawperator._base.text import printable
-from clawperator.connection.snapshot import Snapshot
+from clawperator.api.snapshot import Snapshot
 from clawperator.recording.heuristics import is_launcher
 from clawperator.replay.fingerprint import ScreenMarks, is_text_field
 from clawperator.ui.visible import visible_nodes

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator.connection.calls import PhoneCalls
+from clawperator.api.calls import PhoneCalls
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Plan, validate

@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable, Iterator
 
 from clawperator._base.files import make_folder
-from clawperator.connection.android_phone import AndroidPhone
-from clawperator.connection.snapshot import ScreenSearch
+from clawperator.api.android_phone import AndroidPhone
+from clawperator.api.snapshot import ScreenSearch
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.phone import SimulatedPhone
 from clawperator.ui.outline import outline_of

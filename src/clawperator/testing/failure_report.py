@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from clawperator.connection.android_phone import AndroidPhone
-from clawperator.connection.calls import PhoneCalls, listening_to_calls
+from clawperator.api.android_phone import AndroidPhone
+from clawperator.api.calls import PhoneCalls, listening_to_calls
 from clawperator.testing.phone import SimulatedPhone
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.passwords import has_password

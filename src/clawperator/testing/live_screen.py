@@ -1,6 +1,6 @@
 """The screen of a simulated phone as it is now."""
 
-from clawperator.connection.snapshot import ScreenSearch
+from clawperator.api.snapshot import ScreenSearch
 from clawperator.phone.core.phone import Phone
 from clawperator.ui.node import Bounds, Hierarchy
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Struct
 
-from clawperator.connection.android_phone import AndroidPhone
-from clawperator.connection.results import FoundNode
-from clawperator.connection.selectors import SelectorKwargs
+from clawperator.api.android_phone import AndroidPhone
+from clawperator.api.results import FoundNode
+from clawperator.api.selectors import SelectorKwargs
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb.client import ShellAnswer
 

@@ -2,7 +2,7 @@
 
 from typing import Unpack
 
-from clawperator.connection.selectors import SelectorKwargs
+from clawperator.api.selectors import SelectorKwargs
 from clawperator.errors import ClawError
 from clawperator.phone.apps.system import DELETE_KEY, ENTER_KEY, SHIFT_KEY, SYMBOLS_KEY, is_symbol
 from clawperator.phone.core.phone import Phone

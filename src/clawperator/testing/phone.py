@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator._base.files import AtomicFile, why
-from clawperator.connection.phone import ConnectedPhone
-from clawperator.connection.snapshot import ScreenSearch
+from clawperator.api.phone import ConnectedPhone
+from clawperator.api.snapshot import ScreenSearch
 from clawperator.contract.execution import Action, Plan, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import recordings_folder

@@ -52,7 +52,7 @@ from clawperator.agent.offline.labels import enclosing_rows, is_checkable, is_fi
 from clawperator.agent.ports import Answer, BrainRequest, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
-from clawperator.connection.results import only_step
+from clawperator.api.results import only_step
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit.layout import PlacedView, field_text

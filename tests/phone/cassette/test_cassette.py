@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.connection.selectors import SelectorKwargs
+from clawperator.api.selectors import SelectorKwargs
 from clawperator.errors import ClawError
 from clawperator.phone.cassette.cassette import MAX_FILE_BYTES, load_cassette
 from clawperator.phone.cassette.steps import KeyStep, TapStep, TextStep, WaitStep, steps_of

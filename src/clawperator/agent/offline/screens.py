@@ -38,7 +38,7 @@ from clawperator.agent.offline.labels import (
     selected_option,
     word_set,
 )
-from clawperator.connection.snapshot import Snapshot
+from clawperator.api.snapshot import Snapshot
 from clawperator.engine.targets import nearest_self_or_ancestor
 from clawperator.errors import ClawError
 from clawperator.ui.node import HIDDEN, Node

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from clawperator._base.text import one_line, printable
-from clawperator.connection.results import read_count
+from clawperator.api.results import read_count
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action
 from clawperator.contract.results import StepResult

@@ -69,7 +69,7 @@ def screen_lines(step: dict[str, Any]) -> list[str]:
     if data.get("actual_format") in ("outline", "outline_changes", "json"):
         return str(data.get("text", "")).splitlines()
     from clawperator._base.typed import convert
-    from clawperator.connection.snapshot import read_snapshot
+    from clawperator.api.snapshot import read_snapshot
     from clawperator.contract.results import StepResult
     from clawperator.ui.outline import outline_of
     from clawperator.ui.outline_text import render_outline

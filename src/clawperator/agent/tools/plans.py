@@ -13,7 +13,7 @@ from clawperator.agent.ports import Evidence, ScreenView, ToolContext, ToolResul
 from clawperator.agent.tools.messages import describe_steps
 from clawperator.agent.tools.privacy import is_password_field, mask_result, mask_steps, plan_secrets
 from clawperator.agent.tools.row import failed_result
-from clawperator.connection.results import only_step
+from clawperator.api.results import only_step
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.action_types import is_snapshot
 from clawperator.contract.actions import ACTIONS

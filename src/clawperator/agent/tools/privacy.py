@@ -72,7 +72,7 @@ def _masked_action(action: Any) -> Any:
 
 def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
     """Whether an ``enter_text`` targets a password field, by a snapshot; None when the field is not visible."""
-    from clawperator.connection.snapshot import read_snapshot
+    from clawperator.api.snapshot import read_snapshot
     from clawperator.engine.targets import nearest_self_or_ancestor
     from clawperator.ui.find import find_nodes
 

@@ -160,7 +160,7 @@ def _compare(params: CompareParams, context: ToolContext) -> ToolResult:
 
 def _replay(params: ReplayParams, context: ToolContext) -> ToolResult:
     """Run the steps until one is not proved. A cancellation takes effect between two steps."""
-    from clawperator.connection.phone import ConnectedPhone
+    from clawperator.api.phone import ConnectedPhone
     from clawperator.device.discovery import resolve_device
     from clawperator.replay.demonstration import open_demonstration, plan_replay, replay
 

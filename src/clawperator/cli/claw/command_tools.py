@@ -207,7 +207,7 @@ class ExecutionCall(Struct, frozen=True):
 
     def _report(self, result: ExecutionResult) -> ToolResult:
         from clawperator.agent.tools.messages import describe_steps
-        from clawperator.connection.results import only_step
+        from clawperator.api.results import only_step
         from clawperator.contract.execution import validate
 
         document = msgspec.to_builtins(result)

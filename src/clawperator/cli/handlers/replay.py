@@ -58,7 +58,7 @@ def _replay(
     last: int | float | None,
     collect: "Callable[[StepOutcome], None] | None" = None,
 ) -> CommandResult:
-    from clawperator.connection.phone import ConnectedPhone
+    from clawperator.api.phone import ConnectedPhone
     from clawperator.device.discovery import resolve_device
     from clawperator.replay.demonstration import replay
 

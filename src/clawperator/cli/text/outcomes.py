@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
+from clawperator.api.results import read_count
 from clawperator.cli.text.layout import Block, Line, Painted, Part, Table, state
 from clawperator.cli.text.values import count, scalar, seconds
-from clawperator.connection.results import read_count
 from clawperator.contract.action_types import is_snapshot
 from clawperator.contract.execution import Action, Plan
 from clawperator.contract.results import ExecutionResult, StepResult

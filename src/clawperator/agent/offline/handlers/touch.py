@@ -41,7 +41,7 @@ from clawperator.agent.offline.screens import (
     reject_typo,
 )
 from clawperator.agent.tools.messages import effect
-from clawperator.connection.results import read_count
+from clawperator.api.results import read_count
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 

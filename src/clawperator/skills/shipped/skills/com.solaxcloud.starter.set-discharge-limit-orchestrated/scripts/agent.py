@@ -3,8 +3,8 @@
 import os
 import time
 
-from clawperator.connection.phone import ConnectedPhone
-from clawperator.connection.snapshot import Snapshot
+from clawperator.api.phone import ConnectedPhone
+from clawperator.api.snapshot import Snapshot
 from clawperator.errors import ClawError
 from clawperator.skill_api import Skill, declared_inputs
 

@@ -2,9 +2,9 @@
 
 from typing import Unpack
 
-from clawperator.connection.calls import PhoneCalls, given, milliseconds
-from clawperator.connection.results import FoundNode, read_count, required_value
-from clawperator.connection.selectors import Selector, SelectorKwargs, require_matcher
+from clawperator.api.calls import PhoneCalls, given, milliseconds
+from clawperator.api.results import FoundNode, read_count, required_value
+from clawperator.api.selectors import Selector, SelectorKwargs, require_matcher
 from clawperator.contract.execution import LONGEST_WAIT_MS
 
 

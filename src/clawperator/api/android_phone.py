@@ -13,14 +13,14 @@ from abc import abstractmethod
 from types import TracebackType
 from typing import Self
 
-from clawperator.connection.app_methods import AppMethods
-from clawperator.connection.calls import given
-from clawperator.connection.device_methods import DeviceMethods
-from clawperator.connection.recording import RecordingSession
-from clawperator.connection.results import Recorded, recorded
-from clawperator.connection.screen_methods import ScreenMethods
-from clawperator.connection.touch_methods import TouchMethods
-from clawperator.connection.wait_methods import WaitMethods
+from clawperator.api.app_methods import AppMethods
+from clawperator.api.calls import given
+from clawperator.api.device_methods import DeviceMethods
+from clawperator.api.recording import RecordingSession
+from clawperator.api.results import Recorded, recorded
+from clawperator.api.screen_methods import ScreenMethods
+from clawperator.api.touch_methods import TouchMethods
+from clawperator.api.wait_methods import WaitMethods
 from clawperator.device.adb.client import ShellAnswer
 
 

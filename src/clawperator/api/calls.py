@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from clawperator.connection.results import only_step
-from clawperator.connection.selectors import Selector, require_matcher
+from clawperator.api.results import only_step
+from clawperator.api.selectors import Selector, require_matcher
 from clawperator.contract.execution import (
     LONGEST_WAIT_MS,
     new_command_id,

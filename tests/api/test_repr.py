@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.connection.results import ActionResult, Scrolled
-from clawperator.connection.snapshot import Snapshot
+from clawperator.api.results import ActionResult, Scrolled
+from clawperator.api.snapshot import Snapshot
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import ShellAnswer
 from clawperator.testing import SimulatedPhone

@@ -2,7 +2,7 @@
 
 from typing import Any, TypedDict
 
-from clawperator.connection.calls import milliseconds
+from clawperator.api.calls import milliseconds
 from clawperator.contract.execution import LONGEST_WAIT_MS
 
 

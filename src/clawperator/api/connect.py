@@ -17,9 +17,9 @@ from clawperator.errors import ClawError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clawperator.api.async_phone import AsyncConnectedPhone
+    from clawperator.api.phone import ConnectedPhone
     from clawperator.commands.model import BackendName
-    from clawperator.connection.async_phone import AsyncConnectedPhone
-    from clawperator.connection.phone import ConnectedPhone
 
 
 def connect(
@@ -35,8 +35,8 @@ def connect(
     same defaults: environment variables, then ``clawperator.toml``. Nothing stays
     open: each action uses a connection of its own and holds the device's lease while it runs.
     """
+    from clawperator.api.phone import ConnectedPhone
     from clawperator.commands.model import BACKENDS
-    from clawperator.connection.phone import ConnectedPhone
     from clawperator.device.discovery import resolve_device
     from clawperator.device.settings import default_backend, default_timeout_ms
 
@@ -63,7 +63,7 @@ async def connect_async(
     """Like ``connect``, with methods to await."""
     from asyncio import to_thread
 
-    from clawperator.connection.async_phone import AsyncConnectedPhone
+    from clawperator.api.async_phone import AsyncConnectedPhone
 
     phone = await to_thread(
         connect, serial, operator_package=operator_package, backend=backend, allow_schemes=allow_schemes

@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from typing import Literal
 
-from clawperator.connection.calls import PhoneCalls, given
-from clawperator.connection.expectations import Expected, expectation
-from clawperator.connection.results import ActionResult, action_result, required_value
+from clawperator.api.calls import PhoneCalls, given
+from clawperator.api.expectations import Expected, expectation
+from clawperator.api.results import ActionResult, action_result, required_value
 
 
 class DeviceMethods(PhoneCalls):

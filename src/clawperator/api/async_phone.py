@@ -12,9 +12,9 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from clawperator.connection.phone import ConnectedPhone
-from clawperator.connection.recording import RecordingSession
-from clawperator.connection.results import Recorded
+from clawperator.api.phone import ConnectedPhone
+from clawperator.api.recording import RecordingSession
+from clawperator.api.results import Recorded
 from clawperator.errors import ClawError
 
 P = ParamSpec("P")

@@ -1,8 +1,8 @@
 """Methods of a phone: apps, links and keys."""
 
-from clawperator.connection.calls import PhoneCalls, given
-from clawperator.connection.expectations import Expected, expectation
-from clawperator.connection.results import ActionResult, action_result
+from clawperator.api.calls import PhoneCalls, given
+from clawperator.api.expectations import Expected, expectation
+from clawperator.api.results import ActionResult, action_result
 from clawperator.contract.keys import KeyName
 
 

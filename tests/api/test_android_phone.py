@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.connection.android_phone import AndroidPhone
-from clawperator.connection.phone import ConnectedPhone
-from clawperator.connection.selectors import FIELDS, Selector, SelectorKwargs
-from clawperator.connection.snapshot import Snapshot
+from clawperator.api.android_phone import AndroidPhone
+from clawperator.api.phone import ConnectedPhone
+from clawperator.api.selectors import FIELDS, Selector, SelectorKwargs
+from clawperator.api.snapshot import Snapshot
 from clawperator.contract.action_types import Retry
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import LONGEST_WAIT_MS, validate

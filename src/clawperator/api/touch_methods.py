@@ -3,11 +3,11 @@
 import os
 from typing import Any, Literal, Unpack
 
-from clawperator.connection.calls import container_of, given, milliseconds
-from clawperator.connection.expectations import Expected, expectation
-from clawperator.connection.gesture_methods import GestureMethods, gesture_ms
-from clawperator.connection.results import ActionResult, Scrolled, action_result, read_scrolled
-from clawperator.connection.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
+from clawperator.api.calls import container_of, given, milliseconds
+from clawperator.api.expectations import Expected, expectation
+from clawperator.api.gesture_methods import GestureMethods, gesture_ms
+from clawperator.api.results import ActionResult, Scrolled, action_result, read_scrolled
+from clawperator.api.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
 from clawperator.contract.actions import click_type
 from clawperator.contract.execution import LONGEST_WAIT_MS
 

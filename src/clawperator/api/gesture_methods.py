@@ -2,10 +2,10 @@
 
 from typing import Any, Literal, Unpack
 
-from clawperator.connection.calls import PhoneCalls, given, milliseconds
-from clawperator.connection.expectations import Expected, expectation
-from clawperator.connection.results import ActionResult, action_result
-from clawperator.connection.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
+from clawperator.api.calls import PhoneCalls, given, milliseconds
+from clawperator.api.expectations import Expected, expectation
+from clawperator.api.results import ActionResult, action_result
+from clawperator.api.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
 from clawperator.contract.action_params import MAX_GESTURE_MS
 
 Point = tuple[int, int]

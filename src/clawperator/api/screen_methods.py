@@ -3,10 +3,10 @@
 import os
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from clawperator.connection.calls import PhoneCalls, container_of, given, milliseconds
-from clawperator.connection.results import Arrived, FoundNode, LabelValue, json_value, read_count, required_value
-from clawperator.connection.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
-from clawperator.connection.snapshot import (
+from clawperator.api.calls import PhoneCalls, container_of, given, milliseconds
+from clawperator.api.results import Arrived, FoundNode, LabelValue, json_value, read_count, required_value
+from clawperator.api.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
+from clawperator.api.snapshot import (
     ScreenElement,
     ScreenOutline,
     ScreenSearch,

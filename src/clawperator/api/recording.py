@@ -5,7 +5,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Protocol, Self
 
-from clawperator.connection.results import Recorded
+from clawperator.api.results import Recorded
 from clawperator.errors import ClawError
 
 

@@ -8,8 +8,8 @@ from msgspec import UNSET, Struct, ValidationError
 
 from clawperator._base.text import one_line
 from clawperator._base.typed import convert
-from clawperator.connection.results import json_value, read_count, required_value
-from clawperator.connection.selectors import SelectorKwargs, find_matcher, require_matcher
+from clawperator.api.results import json_value, read_count, required_value
+from clawperator.api.selectors import SelectorKwargs, find_matcher, require_matcher
 from clawperator.contract.results import StepResult
 from clawperator.contract.selectors import NodeSelector
 from clawperator.contract.wire import snapshot_id

@@ -4,9 +4,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from clawperator.api.android_phone import AndroidPhone
+from clawperator.api.calls import milliseconds
 from clawperator.commands.model import BackendName
-from clawperator.connection.android_phone import AndroidPhone
-from clawperator.connection.calls import milliseconds
 from clawperator.contract.execution import validate
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb.client import Device, ShellAnswer

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import pytest
 
 import clawperator
-from clawperator.connection.async_phone import AsyncConnectedPhone
-from clawperator.connection.phone import ConnectedPhone
-from clawperator.connection.results import ActionResult, FoundNode, LabelValue, only_step
-from clawperator.connection.snapshot import Snapshot
+from clawperator.api.async_phone import AsyncConnectedPhone
+from clawperator.api.phone import ConnectedPhone
+from clawperator.api.results import ActionResult, FoundNode, LabelValue, only_step
+from clawperator.api.snapshot import Snapshot
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.lease import lease

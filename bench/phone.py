@@ -104,7 +104,7 @@ def measure_trip() -> float:
     from clawperator.contract.execution import single_action, validate
     from clawperator.contract.wire import OPERATOR_PACKAGE
     from clawperator.device.discovery import resolve_device
-    from clawperator.device.run import run_plan
+    from clawperator.device.run.run import run_plan
 
     device = resolve_device(None)
 

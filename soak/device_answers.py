@@ -17,7 +17,7 @@ from clawperator.device.adb.displays import read_rotation, read_size
 from clawperator.device.adb.dumpsys import read_windows
 from clawperator.device.adb.sync import TransferError, read_file
 from clawperator.device.packages import list_packages
-from clawperator.device.run import run_plan
+from clawperator.device.run.run import run_plan
 from clawperator.device.wakefulness import require_awake
 from soak.fuzz import Target, reads
 from soak.runner import require

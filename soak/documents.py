@@ -14,7 +14,7 @@ from clawperator._base.typed import decode
 from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.skill_result import SkillResult
 from clawperator.device.backends.operator_log import LogLines, OperatorLogReader, plausible_text, read_record
-from clawperator.device.lease import Holder, lease
+from clawperator.device.run.lease import Holder, lease
 from clawperator.errors import ClawError
 from clawperator.phone.core.apk import ApkError, read_apk
 from clawperator.phone.process.launch import describe_phone

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from clawperator.commands.model import LEVELS, Level
 from clawperator.contract.actions import ACTIONS
-from clawperator.device import run as device_run
+from clawperator.device.run import run as device_run
 from clawperator.policy.actions import action_entry
 from clawperator.policy.inheritance import decode_policy, encode_policy
 from clawperator.policy.rules import Policy, read_rule

@@ -71,7 +71,7 @@ def _isolated_environment(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> None
     Nothing listens on the adb port, and there is no adb to start a server with. Tests that need adb start their own.
     """
     # What the phone of an earlier test may still run is of no interest: that phone is gone.
-    if (lease := sys.modules.get("clawperator.device.lease")) is not None:
+    if (lease := sys.modules.get("clawperator.device.run.lease")) is not None:
         lease.SENT.clear()
     home = _homes / str(next(_numbers))
     home.mkdir(mode=0o700)

@@ -94,7 +94,7 @@ def connected_phone(request: pytest.FixtureRequest) -> "Iterator[ConnectedPhone]
 @pytest.fixture
 def _held_phone(request: pytest.FixtureRequest) -> "Iterator[ConnectedPhone]":
     """The device, for this test alone: other workers and programs wait until the test has ended."""
-    from clawperator.device.lease import hold_device
+    from clawperator.device.run.lease import hold_device
     from clawperator.errors import ClawError
 
     serial: str = request.config.getoption("--clawperator-device")

@@ -15,9 +15,9 @@ from clawperator.contract.results import ExecutionResult, ResultEnvelope
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.contract.skill_result import SkillResult, SkillsRun
 from clawperator.device.emulators.avd import Avd
-from clawperator.device.evidence import EvidenceManifest
 from clawperator.device.pairing import PairedDevice
-from clawperator.device.screen_watch import ScreenReport
+from clawperator.device.run.evidence import EvidenceManifest
+from clawperator.device.screen.watch import ScreenReport
 from clawperator.device.setup.compatibility_report import CompatibilityReport
 from clawperator.device.setup.doctor import Report
 from clawperator.device.setup.install import Granted, OperatorSetup

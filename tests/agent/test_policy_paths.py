@@ -14,7 +14,7 @@ import clawperator
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope
-from clawperator.device import run as device_run
+from clawperator.device.run import run as device_run
 from clawperator.errors import ClawError
 from clawperator.policy.inheritance import encode_policy
 from clawperator.policy.rules import Policy, read_rule

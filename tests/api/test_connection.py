@@ -17,7 +17,7 @@ from clawperator.api.results import ActionResult, FoundNode, LabelValue, only_st
 from clawperator.api.snapshot import Snapshot
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.lease import lease
+from clawperator.device.run.lease import lease
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.phone.adb.device import PhoneDevice

@@ -17,7 +17,7 @@ from clawperator._base.deadline import Deadline
 from clawperator.cli.handlers import execution
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.registry import leaves
-from clawperator.device import evidence as device_evidence
+from clawperator.device.run import evidence as device_evidence
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import PhoneServer
 from clawperator.policy.inheritance import encode_policy

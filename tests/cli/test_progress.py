@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from clawperator.cli import console
-from clawperator.device.lease import lease
+from clawperator.device.run.lease import lease
 from tests.recording.samples import window, write
 from tests.skills.sample_skills import ID, write_skill
 from tests.support.routes import Route
@@ -27,7 +27,7 @@ def long_recording(tmp_path: Path) -> Path:
 def run_without_pauses(*argv: str, columns: int = 80) -> Seen:
     """Run a command with stderr on a terminal. Every status is shown, at once."""
     script = (
-        "import sys; from clawperator.cli import console; from clawperator.cli.main import main; import clawperator.device.lease as lease\n"
+        "import sys; from clawperator.cli import console; from clawperator.cli.main import main; import clawperator.device.run.lease as lease\n"
         "console._INTERVAL_S = lease._NOTE_SECONDS = 0\n"
         f"sys.argv = ['clawperator', *{list(argv)!r}]\n"
         "sys.exit(main())\n"
@@ -76,7 +76,7 @@ def test_a_wait_for_a_busy_device_names_its_user(route: Route) -> None:
 
 
 def test_without_a_terminal_a_wait_is_one_note(route: Route, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clawperator.device.lease._NOTE_SECONDS", 0)
+    monkeypatch.setattr("clawperator.device.run.lease._NOTE_SECONDS", 0)
     with lease(route.serial, "other-1", 1.0):
         ran = route.run("press", "home", "--timeout", "1000")
     assert ran.code == 1

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.device.host_log import log_file
+from clawperator.device.run.host_log import log_file
 from clawperator.phone.process.server import PhoneServer
 from tests.device.phone_servers import running_phone_server
 from tests.support.running import claw, claw_json, clawperator

@@ -16,7 +16,7 @@ from clawperator.cli.time_limit import paused_limit, time_limit
 from clawperator.commands.registry import leaves
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.device.adb import client
-from clawperator.device.lease import SENT
+from clawperator.device.run.lease import SENT
 from clawperator.errors import ClawError
 from tests.support.running import clawperator
 
@@ -160,7 +160,7 @@ def test_a_sleep_without_a_timeout_has_time_for_its_duration() -> None:
 
 
 def test_waiting_for_a_lease_counts(clock: VirtualTime) -> None:
-    from clawperator.device.lease import lease
+    from clawperator.device.run.lease import lease
 
     with lease(SERIAL, "other", 0):
         start = clock.now

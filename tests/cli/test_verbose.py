@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.device.host_log import log_file
+from clawperator.device.run.host_log import log_file
 from tests.support.routes import Route
 from tests.support.running import Ran, clawperator
 

@@ -13,7 +13,7 @@ from clawperator.device.android_versions import (
     require_supported,
     unsupported_version,
 )
-from clawperator.device.running import still_running
+from clawperator.device.run.running import still_running
 from clawperator.errors import ClawError
 from tests.device.adb.scripted_server import answering, text
 from tests.device.adb.test_client import old_adbd

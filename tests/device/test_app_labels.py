@@ -200,7 +200,7 @@ def test_an_unknown_label_fails_without_an_attempt_to_open_it(monkeypatch: pytes
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a plan was run")
 
-    monkeypatch.setattr("clawperator.device.run.run_plan", refuse, raising=False)
+    monkeypatch.setattr("clawperator.device.run.run.run_plan", refuse, raising=False)
     ran = clawperator("open", "Setings")
     assert (ran.code, ran.json["code"]) == (1, "APP_NOT_FOUND")
     assert "the nearest names are Settings" in ran.json["message"]

@@ -22,7 +22,7 @@ WORKER = """
 import select, sys
 from clawperator.contract.execution import validate
 from clawperator.contract.wire import OPERATOR_PACKAGE
-from clawperator.device.run import run_plan
+from clawperator.device.run.run import run_plan
 from clawperator.device.discovery import resolve_device
 
 me, serial = sys.argv[1:]

@@ -13,8 +13,8 @@ from clawperator._base.notes import listening
 from clawperator.device import pairing
 from clawperator.device.adb.client import Endpoint
 from clawperator.device.adb.server import NoServerError, adb_endpoint, exchange
-from clawperator.device.host_log import log_file
 from clawperator.device.pairing import PairedDevice, check_address, check_code, pair_device
+from clawperator.device.run.host_log import log_file
 from clawperator.errors import ClawError, RefusedError
 from tests.device.adb.scripted_server import Pause, refusal, text
 from tests.device.pairing_servers import (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clawperator.device import simulated_phones
-from clawperator.device.host_log import log_file
+from clawperator.device.run.host_log import log_file
 from clawperator.device.simulated_phones import list_faults, set_fault, start_simulated, stop_simulated
 from clawperator.errors import ClawError
 from clawperator.phone.core.faults import FAULTS

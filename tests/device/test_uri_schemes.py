@@ -14,7 +14,7 @@ from clawperator.api.phone import ConnectedPhone
 from clawperator.commands.model import BackendName
 from clawperator.contract.execution import validate
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.run import run_plan
+from clawperator.device.run.run import run_plan
 from clawperator.device.uri_schemes import NAMED_ONLY, read_schemes
 from clawperator.errors import ClawError, PolicyError, ValidationError
 from clawperator.phone.adb.device import PhoneDevice

@@ -16,7 +16,7 @@ from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device import users
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, run_shell
 from clawperator.device.packages import list_packages
-from clawperator.device.run import run_plan
+from clawperator.device.run.run import run_plan
 from clawperator.device.users import list_users, require_user, user_line, user_refusal, user_words
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import Engine

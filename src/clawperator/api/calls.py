@@ -22,7 +22,7 @@ from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.device.references import References
+    from clawperator.device.run.references import References
 
 _SOURCE = "clawperator-python"
 

@@ -11,11 +11,11 @@ from clawperator.contract.execution import validate
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb.client import Device, ShellAnswer
 from clawperator.device.backends.backend import Backend
-from clawperator.device.run import run_plan
+from clawperator.device.run.run import run_plan
 from clawperator.device.settings import named_operator
 
 if TYPE_CHECKING:
-    from clawperator.device.references import References
+    from clawperator.device.run.references import References
 
 _LONGEST_SHELL_MS = 3_600_000
 
@@ -76,7 +76,7 @@ class ConnectedPhone(AndroidPhone):
         return run_shell(self.device, command_line(command, *arguments), seconds=limit / 1000)
 
     def _references(self) -> "References":
-        from clawperator.device.references import References
+        from clawperator.device.run.references import References
 
         return References(self.serial)
 

@@ -17,7 +17,7 @@ from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds
 
 if TYPE_CHECKING:
-    from clawperator.device.references import References
+    from clawperator.device.run.references import References
     from clawperator.engine.selection import ReferenceLookup
     from clawperator.ui.node import Hierarchy, Node
 

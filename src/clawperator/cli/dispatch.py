@@ -112,7 +112,7 @@ def _render_work(
 
 def _interrupted() -> ClawError:
     """The error of an interrupt, with what a device may still run."""
-    from clawperator.device.running import still_running
+    from clawperator.device.run.running import still_running
 
     running = still_running()
     if not running:
@@ -180,7 +180,7 @@ def _tracer(console: Console) -> Callable[[str], None] | None:
     from time import monotonic
 
     from clawperator._base.deadline import BEGAN
-    from clawperator.device.host_log import log_event
+    from clawperator.device.run.host_log import log_event
 
     def write(text: str) -> None:
         elapsed = round((monotonic() - BEGAN) * 1000)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from clawperator.contract.action_params import TextSource
     from clawperator.contract.execution import Plan
     from clawperator.device.adb.client import Device
-    from clawperator.device.evidence import CaptureSource
+    from clawperator.device.run.evidence import CaptureSource
 
 FLAG = "--evidence"
 _SECRET_TYPED = "a secret was typed"
@@ -46,7 +46,7 @@ class EvidenceRecorder:
     """Captures around one run. Its methods after the constructor never raise an error of their own."""
 
     def __init__(self, folder: str, about: RunDescription) -> None:
-        from clawperator.device.evidence import EvidenceBundle
+        from clawperator.device.run.evidence import EvidenceBundle
 
         self._about = about
         self._source: CaptureSource | None = None
@@ -67,7 +67,7 @@ class EvidenceRecorder:
 
     def after(self, document: Mapping[str, Any], exit_code: int, *, interrupted: bool) -> None:
         """Capture the screen, unless the run was interrupted, and complete the bundle."""
-        from clawperator.device.evidence import FinishedRun
+        from clawperator.device.run.evidence import FinishedRun
 
         about = self._about
         status = "interrupted" if interrupted else "failed" if exit_code else "success"
@@ -90,7 +90,7 @@ class EvidenceRecorder:
 
     def _find(self) -> "CaptureSource":
         from clawperator.device.discovery import resolve_device
-        from clawperator.device.evidence import CaptureSource
+        from clawperator.device.run.evidence import CaptureSource
         from clawperator.device.settings import named_operator
 
         device = resolve_device(self._about.device)
@@ -99,7 +99,7 @@ class EvidenceRecorder:
 
     def _secret_texts(self, device: "Device") -> tuple[str, ...]:
         """The secrets that the run reads. One that cannot be read cannot be typed."""
-        from clawperator.device.secrets import SecretReader
+        from clawperator.device.run.secrets import SecretReader
 
         found = []
         for source in self._about.secrets:

@@ -14,7 +14,7 @@ from clawperator._base.text import one_line
 from clawperator.device.adb.client import Endpoint
 from clawperator.device.adb.server import NoServerError, adb_endpoint, ask_server, exchange, read_address
 from clawperator.device.discovery import READY
-from clawperator.device.host_log import log_event
+from clawperator.device.run.host_log import log_event
 from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError, RefusedError
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from clawperator._base.home import PhoneFolder
 from clawperator._base.text import whole
-from clawperator.device.host_log import log_event
+from clawperator.device.run.host_log import log_event
 from clawperator.errors import ClawError
 from clawperator.phone.core.faults import FAULTS, read_setting
 from clawperator.phone.process.launch import (

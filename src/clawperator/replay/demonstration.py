@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from clawperator._base.files import open_regular
 from clawperator.api.phone import ConnectedPhone
-from clawperator.device.evidence import masked_tree
+from clawperator.device.run.evidence import masked_tree
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_actions
 from clawperator.recording.compare.strategies.derived import derive_checkpoints

@@ -13,7 +13,7 @@ from clawperator.contract.skill_result import (
     SkillResult,
     TerminalVerification,
 )
-from clawperator.device.evidence import masked_tree
+from clawperator.device.run.evidence import masked_tree
 from clawperator.errors import ClawError
 from clawperator.recording.compare.strategies.checkpoints import BaselineCheckpoint
 from clawperator.replay.planner import ExpectedWindow, RecordedSteps, ReplayStep

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import MsgspecError
 
 from clawperator._base.files import open_regular, why
-from clawperator.device.evidence import EVIDENCE_DOCUMENT, EVIDENCE_MANIFEST, BundleFile, EvidenceManifest
+from clawperator.device.run.evidence import EVIDENCE_DOCUMENT, EVIDENCE_MANIFEST, BundleFile, EvidenceManifest
 from clawperator.report.builder import PageBuilder, ReportParts, RowScreens, RowStatus
 from clawperator.report.page_data import PageList, PageRow, Tone, Verdict, filled, plural
 from clawperator.report.runs import document_report

@@ -14,8 +14,8 @@ from clawperator.contract.action_params import TextSource
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Plan, validate
 from clawperator.contract.results import ResultEnvelope
-from clawperator.device.evidence import known_secrets
-from clawperator.device.secrets import SecretReader
+from clawperator.device.run.evidence import known_secrets
+from clawperator.device.run.secrets import SecretReader
 from clawperator.errors import ClawError
 from clawperator.report.action_rows import StepContext, action_row
 from clawperator.report.builder import PageBuilder, ReportParts, RowScreens, RowStatus

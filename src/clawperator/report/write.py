@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, MsgspecError, Struct, UnsetType
 
 from clawperator._base.files import is_same_file, open_regular, why
-from clawperator.device.evidence import known_secrets
+from clawperator.device.run.evidence import known_secrets
 from clawperator.errors import ClawError
 from clawperator.recording.export import is_export
 from clawperator.recording.reader import Recording

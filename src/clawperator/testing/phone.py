@@ -22,9 +22,9 @@ from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
 from clawperator.device.recordings import check_session_id, local_recording_path
-from clawperator.device.references import References
-from clawperator.device.run import add_views, with_captures
-from clawperator.device.secrets import SecretReader
+from clawperator.device.run.references import References
+from clawperator.device.run.run import add_views, with_captures
+from clawperator.device.run.secrets import SecretReader
 from clawperator.device.uri_schemes import check_uri_schemes
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock

@@ -23,8 +23,8 @@ from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.model import LEVELS
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
-from clawperator.device import run
-from clawperator.device.lease import lease
+from clawperator.device.run import run
+from clawperator.device.run.lease import lease
 from clawperator.errors import CODES, ClawError
 from tests.skills.sample_skills import ID, write_skill
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS

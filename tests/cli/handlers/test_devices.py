@@ -13,7 +13,7 @@ import pytest
 
 from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
-from clawperator.device.host_log import log_event, log_file
+from clawperator.device.run.host_log import log_event, log_file
 from tests.phone.core.apks import make_apk
 from tests.support.hanging import HANG_SECONDS
 from tests.support.operator_state import take_away

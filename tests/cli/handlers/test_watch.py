@@ -14,7 +14,7 @@ import pytest
 
 from clawperator._base.home import PhoneFolder
 from clawperator.cli.handlers import watch
-from clawperator.device.lease import lease
+from clawperator.device.run.lease import lease
 from clawperator.phone.process.server import PhoneServer
 from clawperator.schemas import schema
 from tests.device.phone_servers import running_phone_server

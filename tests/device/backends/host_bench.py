@@ -11,7 +11,7 @@ from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.run import run_plan
+from clawperator.device.run.run import run_plan
 from clawperator.phone.toolkit.app import App, go, put
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, button, column, field, item, text

@@ -7,7 +7,7 @@ import pytest
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import abandoned
 from clawperator.device.backends.abandoned import has_finished
-from clawperator.device.lease import Holder
+from clawperator.device.run.lease import Holder
 from clawperator.errors import RefusedError
 from tests.device.adb.scripted_server import OKAY, packet, scripted
 

@@ -15,7 +15,7 @@ from clawperator.contract.results import ExecutionResult
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES, accessibility_service
 from clawperator.device.adb.client import Device, Endpoint, run_shell
 from clawperator.device.operators import enabled_operator, find_operator
-from clawperator.device.run import run_plan
+from clawperator.device.run.run import run_plan
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import HOST
 from tests.device.phone_servers import running_phone_server

@@ -12,7 +12,7 @@ from clawperator.device.backends.adb_limits import beyond_adb
 from clawperator.device.backends.auto import AutoBackend
 from clawperator.device.backends.backend import Backend, RunWatch
 from clawperator.device.backends.operator import OperatorBackend
-from clawperator.device.run import choose_backend
+from clawperator.device.run.run import choose_backend
 from clawperator.errors import ClawError
 from tests.device.backends.scripted_shell import DEVICE
 

@@ -7,7 +7,7 @@ import pytest
 
 from clawperator._base.notes import listening
 from clawperator.device.adb import sync
-from clawperator.device.secrets import SecretReader
+from clawperator.device.run.secrets import SecretReader
 from clawperator.errors import ClawError
 from tests.device.backends.host_bench import INPUT, HostBench, host_bench
 from tests.phone.core.apks import make_apk

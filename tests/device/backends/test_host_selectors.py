@@ -15,8 +15,8 @@ from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import operator as operator_module
 from clawperator.device.backends.operator_driver import OperatorDriver
 from clawperator.device.backends.operator_link import deliver
-from clawperator.device.references import References
-from clawperator.device.run import run_plan
+from clawperator.device.run.references import References
+from clawperator.device.run.run import run_plan
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext, Effect

@@ -9,7 +9,7 @@ import pytest
 from clawperator.contract.execution import Action, new_execution, validate
 from clawperator.contract.results import StepResult
 from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
-from clawperator.device.references import References
+from clawperator.device.run.references import References
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import outline_of, screen_frame
 from clawperator.ui.parse import parse_hierarchy

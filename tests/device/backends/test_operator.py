@@ -21,7 +21,7 @@ from clawperator.device.backends.operator_link import Delivered
 from clawperator.device.backends.operator_log import LoggedTree
 from clawperator.device.discovery import resolve_device
 from clawperator.device.operators import OperatorChoice
-from clawperator.device.run import run_plan
+from clawperator.device.run.run import run_plan
 from clawperator.device.setup import version_check
 from clawperator.errors import CODES, ClawError
 from tests.device.phone_servers import running_phone_server

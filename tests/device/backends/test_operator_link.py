@@ -16,7 +16,7 @@ from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import operator_link as operator
 from clawperator.device.backends.operator_link import Delivered, deliver, operator_not_installed
 from clawperator.device.operators import OperatorChoice
-from clawperator.device.run import reconcile
+from clawperator.device.run.run import reconcile
 from clawperator.device.setup import version_check
 from clawperator.errors import ClawError
 from clawperator.testing import SimulatedPhone, simulated_phone

@@ -7,7 +7,7 @@ import pytest
 
 from clawperator.device.backends import adb_touch
 from clawperator.device.backends.backend import RunWatch
-from clawperator.device.secrets import SecretReader
+from clawperator.device.run.secrets import SecretReader
 from clawperator.errors import ClawError
 from tests.device.backends.doubles_bench import FIELD, DoublesBench, doubles_bench, field_screen
 from tests.support.command_doubles import Reply

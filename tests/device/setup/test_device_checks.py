@@ -387,7 +387,7 @@ def test_the_small_job_opens_and_captures_settings(
             raise answer
         return answer
 
-    monkeypatch.setattr("clawperator.device.run.run_plan", run_plan)
+    monkeypatch.setattr("clawperator.device.run.run.run_plan", run_plan)
     check = check_smoke(GONE, OPERATOR_PACKAGE)
     (plan,) = ran
     actions: list[dict[str, Any]] = msgspec.to_builtins(plan.document["actions"])

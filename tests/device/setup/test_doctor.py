@@ -10,7 +10,7 @@ import pytest
 from clawperator._base.trust import trust_folder
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device
-from clawperator.device.lease import lease
+from clawperator.device.run.lease import lease
 from clawperator.device.setup import doctor
 from clawperator.device.setup.doctor import Report, report_text, run_doctor
 from clawperator.device.setup.host_checks import Check, check_adb, check_java, check_python, check_server
@@ -336,7 +336,7 @@ def test_without_an_operator_and_a_screen_a_device_is_not_ready(monkeypatch: pyt
     def fail(*_: object, **__: object) -> None:
         raise ClawError("SNAPSHOT_HIERARCHY_UNAVAILABLE", "never idle")
 
-    monkeypatch.setattr("clawperator.device.run.run_plan", fail)
+    monkeypatch.setattr("clawperator.device.run.run.run_plan", fail)
     report = run_doctor("claw-1", None)
     assert (report.ok, by_id(report, "readiness.apk.presence").status) == (False, "fail")
     assert by_id(report, "readiness.adb").code == "SNAPSHOT_HIERARCHY_UNAVAILABLE"

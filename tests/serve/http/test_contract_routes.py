@@ -12,7 +12,7 @@ import pytest
 
 from clawperator.device.emulators import emulator
 from clawperator.device.emulators.avd import DEFAULT_NAME
-from clawperator.device.lease import lease
+from clawperator.device.run.lease import lease
 from clawperator.serve.http.errors import status_of
 from tests.device.emulators.test_emulator import SERIAL as EMULATOR
 from tests.device.emulators.test_emulator import SOON, Sdk, sdk

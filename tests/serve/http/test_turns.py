@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.device.lease import lease
+from clawperator.device.run.lease import lease
 from tests.serve.http.test_contract_routes import HOME, execution
 from tests.support.hanging import HANG_SECONDS, wait_until
 from tests.support.http_client import Client, Reply, RunningServer, running_server

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clawperator.device.lease import lease
+from clawperator.device.run.lease import lease
 from clawperator.phone.process.server import PhoneServer
 from tests.device.phone_servers import running_phone_server
 from tests.serve.page.conftest import LivePage, OpenLivePage

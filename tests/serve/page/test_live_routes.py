@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from clawperator.device.lease import lease
+from clawperator.device.run.lease import lease
 from clawperator.phone.process.server import PhoneServer
 from clawperator.serve.page import watched_screens
 from tests.device.phone_servers import running_phone_server

@@ -22,8 +22,8 @@ from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_
 from clawperator.contract.results import ExecutionResult, StepResult
 from clawperator.device.adb.client import Device
 from clawperator.device.discovery import resolve_device
-from clawperator.device.run import run_plan
-from clawperator.device.secrets import is_declared
+from clawperator.device.run.run import run_plan
+from clawperator.device.run.secrets import is_declared
 from clawperator.device.serials import device_flag
 from clawperator.device.settings import named_operator
 from clawperator.errors import ClawError

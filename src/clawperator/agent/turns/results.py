@@ -11,7 +11,7 @@ from clawperator.agent.sessions.records import EvidenceLink
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.device.running import RunningExecution
+    from clawperator.device.run.running import RunningExecution
 
 StopReason = Literal["completed", "timeout", "cancelled", "max_budget_reached", "max_turns_reached"]
 
@@ -60,7 +60,7 @@ class StoppedWork(Struct, frozen=True):
 
 def observe_stop(*, ended: bool) -> StoppedWork:
     """Look at what was stopped. ``ended`` means that the work ended on this computer."""
-    from clawperator.device.running import still_running
+    from clawperator.device.run.running import still_running
 
     running = still_running()
     return StoppedWork(ended and not running, running)

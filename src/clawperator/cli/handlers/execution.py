@@ -103,7 +103,7 @@ def _run_with_evidence(plan: Plan, call: Call) -> CommandResult:
 
 def _run(plan: Plan, call: Call) -> "ExecutionResult":
     from clawperator.device.discovery import resolve_device
-    from clawperator.device.run import run_plan
+    from clawperator.device.run.run import run_plan
     from clawperator.device.settings import named_operator
 
     backend = chosen_backend(call.arguments)

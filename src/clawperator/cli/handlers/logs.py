@@ -11,7 +11,7 @@ from clawperator._base.files import why
 from clawperator.cli.command_line import Call, StreamedResult
 from clawperator.cli.console import stream_bytes
 from clawperator.cli.parsing import usage
-from clawperator.device.host_log import HostLogReader, log_file
+from clawperator.device.run.host_log import HostLogReader, log_file
 
 _POLL_SECONDS = 0.5
 

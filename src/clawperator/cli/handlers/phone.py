@@ -9,7 +9,7 @@ from clawperator._base.text import read_number
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.parsing import usage
 from clawperator.commands.servers import OPEN_PAGE
-from clawperator.device.host_log import log_event
+from clawperator.device.run.host_log import log_event
 from clawperator.device.simulated_phones import (
     list_faults,
     reset_simulated,

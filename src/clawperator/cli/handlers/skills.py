@@ -159,7 +159,7 @@ def _with_report(call: Call, skill_id: str, run: "Callable[[], CommandResult]") 
 
 def _banner(skill_id: str) -> str:
     from clawperator import __version__
-    from clawperator.device.host_log import log_file
+    from clawperator.device.run.host_log import log_file
 
     return f"clawperator {__version__}: running {skill_id}; log: {log_file()}"
 

@@ -17,7 +17,7 @@ from clawperator.cli.signals import interrupt_on_signals
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.device.screen_watch import ScreenReport, ScreenWatch
+    from clawperator.device.screen.watch import ScreenReport, ScreenWatch
 
 _INTERVAL_MS = 500
 _LONGEST_MS = 24 * 3_600_000
@@ -34,7 +34,7 @@ def watch_screen(call: Call) -> StreamedResult:
     An error of the device is printed as the last document.
     """
     from clawperator.device.discovery import resolve_device
-    from clawperator.device.screen_watch import ScreenWatch
+    from clawperator.device.screen.watch import ScreenWatch
     from clawperator.device.settings import named_operator
 
     limits = [_number(call, "--for", least=1), call.options.timeout_ms]

@@ -4,7 +4,7 @@ from clawperator._base.deadline import Deadline
 from clawperator.device.adb.client import Device, ShellStream, simulated_address
 from clawperator.device.adb.quoting import quote
 from clawperator.device.backends.operator_log import LogLines, OperatorLogReader, read_record
-from clawperator.device.lease import Holder
+from clawperator.device.run.lease import Holder
 from clawperator.errors import RefusedError
 
 _NOT_RUNNING = 5

@@ -130,7 +130,7 @@ class AdbSystem(AdbShell):
 
         ``LOGCAT_UNAVAILABLE`` when the log cannot be read, or has no line of any app.
         """
-        from clawperator.device.secrets import declared_texts
+        from clawperator.device.run.secrets import declared_texts
         from clawperator.engine.privacy import mask_secrets
 
         lines = self._log_lines(package, self._log_start(since))

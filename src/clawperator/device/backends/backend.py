@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope
-from clawperator.device.lease import Lease
+from clawperator.device.run.lease import Lease
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:

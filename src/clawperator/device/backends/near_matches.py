@@ -19,7 +19,7 @@ from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import outline_of, screen_frame
 
 if TYPE_CHECKING:
-    from clawperator.device.references import References
+    from clawperator.device.run.references import References
 
 _CODES = ("NODE_NOT_FOUND", "TARGET_NOT_FOUND", "CONTAINER_NOT_FOUND")
 _MAX_LABEL = 60
@@ -77,7 +77,7 @@ def with_near_matches(
 
 def _references(found: list[NearMatch], screen: Hierarchy, device: "str | References") -> dict[NearMatch, str]:
     """The references of near matches, where only one element matches and an earlier snapshot had it."""
-    from clawperator.device.references import References
+    from clawperator.device.run.references import References
 
     frame = screen_frame(screen)
     outline = outline_of(screen, frame)

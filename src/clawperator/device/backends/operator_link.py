@@ -28,8 +28,8 @@ from clawperator.device.backends.operator_log import (
     OperatorLogReader,
     read_record,
 )
-from clawperator.device.lease import Lease
 from clawperator.device.operators import OperatorChoice, choosing_script
+from clawperator.device.run.lease import Lease
 from clawperator.device.serials import device_flag
 from clawperator.errors import CODES, ClawError, RefusedError
 

@@ -270,7 +270,7 @@ def _timed_dump(device: Device) -> tuple[float, int]:
     from clawperator.contract.execution import new_command_id
     from clawperator.device.backends.abandoned import has_finished
     from clawperator.device.backends.adb import AdbDriver
-    from clawperator.device.lease import lease
+    from clawperator.device.run.lease import lease
 
     finished = partial(has_finished, device)
     with lease(device.serial, new_command_id("report-"), _LEASE_SECONDS, action="report", finished=finished):

@@ -217,7 +217,7 @@ def check_handshake(
     from clawperator.contract.execution import validate
     from clawperator.device.backends.abandoned import has_finished
     from clawperator.device.backends.operator_link import deliver
-    from clawperator.device.lease import lease
+    from clawperator.device.run.lease import lease
 
     id_ = "readiness.handshake"
     actions: list[dict[str, object]] = [{"id": "h1", "type": "sleep", "params": {"durationMs": 0}}]
@@ -274,7 +274,7 @@ def _repair_steps(device: Device, package: str) -> list[Step]:
 def check_plain_adb(device: Device) -> Check:
     """Check that the screen can be captured without an Operator."""
     from clawperator.contract.execution import validate
-    from clawperator.device.run import run_plan
+    from clawperator.device.run.run import run_plan
 
     id_ = "readiness.adb"
     actions: list[dict[str, object]] = [{"id": "s1", "type": "snapshot_ui", "params": {}}]
@@ -295,7 +295,7 @@ def check_plain_adb(device: Device) -> Check:
 def check_smoke(device: Device, package: str) -> Check:
     """Check a small plan: close Settings, open it, capture it."""
     from clawperator.contract.execution import validate
-    from clawperator.device.run import run_plan
+    from clawperator.device.run.run import run_plan
 
     id_ = "readiness.smoke"
     settings = {"applicationId": _SETTINGS}

@@ -12,8 +12,8 @@ from clawperator._base.settings import setting
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device
 from clawperator.device.discovery import resolve_device, simulated_phones
-from clawperator.device.host_log import Level, log_event
 from clawperator.device.operators import find_operator
+from clawperator.device.run.host_log import Level, log_event
 from clawperator.device.serials import device_flag
 from clawperator.device.setup import device_checks, host_checks, vendor_checks
 from clawperator.device.setup.host_checks import Check

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from clawperator import __version__
 from clawperator._base.deadline import Deadline
 from clawperator._base.notes import trace
-from clawperator.device.host_log import log_event
+from clawperator.device.run.host_log import log_event
 from clawperator.errors import ClawError
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.http.auth import Guard

@@ -14,7 +14,7 @@ from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Plan, single_action, validate
 from clawperator.contract.results import ExecutionResult, ResultEnvelope
 from clawperator.device.discovery import device_models, list_devices, resolve_device
-from clawperator.device.run import run_plan
+from clawperator.device.run.run import run_plan
 from clawperator.errors import ClawError
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (

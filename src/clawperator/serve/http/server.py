@@ -17,7 +17,7 @@ from msgspec import Struct
 from clawperator._base.deadline import Deadline
 from clawperator._base.files import why
 from clawperator.contract.limits import HOST_GRACE_MS
-from clawperator.device.host_log import log_event
+from clawperator.device.run.host_log import log_event
 from clawperator.errors import ClawError
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.http.app import HttpApp, MountedApp

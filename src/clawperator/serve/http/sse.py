@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from starlette.types import Receive, Send
 
-from clawperator.device.host_log import log_event
+from clawperator.device.run.host_log import log_event
 from clawperator.errors import ClawError
 from clawperator.serve.http.errors import encode
 

@@ -11,8 +11,8 @@ import anyio.to_thread
 from clawperator._base.deadline import limited
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.contract.limits import HOST_GRACE_MS
-from clawperator.device.host_log import log_event
-from clawperator.device.running import still_running
+from clawperator.device.run.host_log import log_event
+from clawperator.device.run.running import still_running
 
 T = TypeVar("T")
 Progress = Callable[[float, str], Awaitable[None]]

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from clawperator._base.text import one_line, printable
-from clawperator.device.references import References
-from clawperator.device.snapshot_views import outline_with_references
+from clawperator.device.run.references import References
+from clawperator.device.screen.snapshot_views import outline_with_references
 from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
 from clawperator.report.screens import drawing_of

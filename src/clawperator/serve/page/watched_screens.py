@@ -18,11 +18,11 @@ from msgspec.structs import replace
 
 from clawperator._base.deadline import limited
 from clawperator.commands.registry import find_by_path
-from clawperator.device.lease import lease_conflict
-from clawperator.device.live_input import is_live_view
-from clawperator.device.live_view import LiveLook, LiveSource
-from clawperator.device.references import References
-from clawperator.device.secrets import active_recording
+from clawperator.device.run.lease import lease_conflict
+from clawperator.device.run.references import References
+from clawperator.device.run.secrets import active_recording
+from clawperator.device.screen.live_input import is_live_view
+from clawperator.device.screen.live_view import LiveLook, LiveSource
 from clawperator.errors import ClawError
 from clawperator.policy.actions import action_entry
 from clawperator.policy.commands import command_entry

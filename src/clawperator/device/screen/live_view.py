@@ -17,10 +17,10 @@ from clawperator.contract.execution import single_action, validate
 from clawperator.contract.wire import snapshot_id
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.screencap import capture_png
-from clawperator.device.live_input import as_live
-from clawperator.device.run import run_plan
-from clawperator.device.screen_watch import captured_data
-from clawperator.device.secrets import active_recording
+from clawperator.device.run.run import run_plan
+from clawperator.device.run.secrets import active_recording
+from clawperator.device.screen.live_input import as_live
+from clawperator.device.screen.watch import captured_data
 from clawperator.phone.process.launch import control_phone
 
 _LOOK_SECONDS = 20.0

@@ -11,11 +11,11 @@ import pytest
 from msgspec.structs import replace
 
 from clawperator.device import discovery
-from clawperator.device import running as module
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import abandoned
-from clawperator.device.lease import SENT, Holder, SentCommand, lease_folder
-from clawperator.device.running import RunningExecution, still_running
+from clawperator.device.run import running as module
+from clawperator.device.run.lease import SENT, Holder, SentCommand, lease_folder
+from clawperator.device.run.running import RunningExecution, still_running
 from clawperator.device.serials import file_name
 from clawperator.errors import ClawError
 

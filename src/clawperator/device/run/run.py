@@ -25,9 +25,9 @@ from clawperator.contract.wire import OPERATOR_PACKAGE, snapshot_id
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.backends.backend import Backend, RunWatch
-from clawperator.device.host_log import Level, log_event
-from clawperator.device.lease import Holder, lease
 from clawperator.device.operators import OperatorChoice
+from clawperator.device.run.host_log import Level, log_event
+from clawperator.device.run.lease import Holder, lease
 from clawperator.device.serials import device_flag
 from clawperator.errors import CODES, ClawError, default_hint
 
@@ -35,8 +35,8 @@ from clawperator.errors import CODES, ClawError, default_hint
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.device.references import References
-    from clawperator.device.secrets import SecretReader
+    from clawperator.device.run.references import References
+    from clawperator.device.run.secrets import SecretReader
     from clawperator.ui.node import Node
 
 # Failures caused by an active recording, and the purpose of stopping it.
@@ -122,7 +122,7 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     for step in envelope.stepResults:
         trace(f"step {step.id} ({step.actionType}): {'success' if step.success else step.data.get('error')}")
     if any(ACTIONS[action.type].family == "recording" for action in plan.execution.actions):
-        from clawperator.device.secrets import note_recordings
+        from clawperator.device.run.secrets import note_recordings
 
         note_recordings(device.serial, envelope.stepResults)
     _log_end(envelope, _elapsed_ms(started), ran_by, ids)
@@ -162,7 +162,7 @@ def _secrets(plan: Plan, device: Device) -> "SecretReader | None":
     """The reader of secrets, when the plan has one."""
     if all(getattr(action.params, "textFrom", UNSET) is UNSET for action in plan.execution.actions):
         return None
-    from clawperator.device.secrets import SecretReader
+    from clawperator.device.run.secrets import SecretReader
 
     return SecretReader(device.serial)
 
@@ -174,7 +174,7 @@ def _references(plan: Plan, device: Device) -> "References | None":
         action.type == "query" or any(isinstance(one.ref, str) for one in _selectors(action)) for action in actions
     ):
         return None
-    from clawperator.device.references import References
+    from clawperator.device.run.references import References
 
     return References(device.serial)
 
@@ -185,7 +185,7 @@ def _target_check(plan: Plan) -> "Callable[[Action, Node], None] | None":
         return None
     if not any(needs_host(action) for action in plan.execution.actions):
         return None
-    from clawperator.device.target_policy import check_target
+    from clawperator.device.run.target_policy import check_target
 
     return check_target
 
@@ -242,7 +242,7 @@ def with_captures(plan: Plan) -> Plan:
     """The plan with the captures that marks on its screenshots need."""
     if not _has_marks(plan):
         return plan
-    from clawperator.device.screenshot_marks import plan_with_captures
+    from clawperator.device.screen.marks import plan_with_captures
 
     return plan_with_captures(plan)
 
@@ -251,18 +251,18 @@ def add_views(plan: Plan, envelope: ResultEnvelope, references: "Callable[[], Re
     """The envelope with the id of each snapshot, and with the views and marks that the plan asks for."""
     steps = [_with_snapshot_id(step) for step in envelope.stepResults]
     if any(_has_view(action) for action in plan.document["actions"]):
-        from clawperator.device.snapshot_views import with_views
+        from clawperator.device.screen.snapshot_views import with_views
 
         steps = with_views(plan, steps, references())
     if _has_marks(plan):
-        from clawperator.device.screenshot_marks import with_marks
+        from clawperator.device.screen.marks import with_marks
 
         steps = with_marks(plan, steps, references())
     return replace(envelope, stepResults=steps)
 
 
 def _references_of(serial: str) -> "References":
-    from clawperator.device.references import References
+    from clawperator.device.run.references import References
 
     return References(serial)
 

@@ -8,10 +8,17 @@ from typing import Any
 
 import pytest
 
-from clawperator.device import live_input
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import adb
-from clawperator.device.live_input import AdbInput, SimulatedInput, as_live, is_live_view, live_lease, user_input
+from clawperator.device.screen import live_input
+from clawperator.device.screen.live_input import (
+    AdbInput,
+    SimulatedInput,
+    as_live,
+    is_live_view,
+    live_lease,
+    user_input,
+)
 from clawperator.errors import ClawError
 
 

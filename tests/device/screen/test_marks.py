@@ -9,13 +9,13 @@ from PIL import Image, ImageChops, ImageDraw, ImageFont
 from clawperator.contract.execution import Plan, new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.references import References
-from clawperator.device.run import run_plan
-from clawperator.device.screenshot_marks import draw_marks, plan_with_captures
+from clawperator.device.run.references import References
+from clawperator.device.run.run import run_plan
+from clawperator.device.screen.marks import draw_marks, plan_with_captures
 from clawperator.errors import ClawError
 from clawperator.ui.node import HIDDEN, Bounds
 from clawperator.ui.outline import OutlineElement
-from tests.device.test_snapshot_views import xml
+from tests.device.screen.test_snapshot_views import xml
 from tests.ui.test_refs import page, rows
 from tests.ui.trees import hierarchy, node
 

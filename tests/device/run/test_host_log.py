@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator._base.notes import listening
-from clawperator.device import host_log
-from clawperator.device.host_log import HostLogReader, log_event, log_file, log_folder
+from clawperator.device.run import host_log
+from clawperator.device.run.host_log import HostLogReader, log_event, log_file, log_folder
 
 
 @pytest.fixture(autouse=True)

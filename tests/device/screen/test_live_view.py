@@ -14,12 +14,12 @@ from clawperator.contract.execution import Plan
 from clawperator.contract.keys import KEY_CODES
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import snapshot_id
-from clawperator.device import live_view
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.lease import lease
-from clawperator.device.live_input import as_live, is_live_view, live_lease, user_input
-from clawperator.device.live_view import CapturedSource, LiveLook, LiveSource, SimulatedSource, png_size
-from clawperator.device.secrets import note_recordings
+from clawperator.device.run.lease import lease
+from clawperator.device.run.secrets import note_recordings
+from clawperator.device.screen import live_view
+from clawperator.device.screen.live_input import as_live, is_live_view, live_lease, user_input
+from clawperator.device.screen.live_view import CapturedSource, LiveLook, LiveSource, SimulatedSource, png_size
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import HOST, PhoneServer
 from clawperator.ui.parse import parse_hierarchy

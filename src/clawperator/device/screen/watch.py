@@ -9,9 +9,9 @@ from clawperator.commands.model import BackendName
 from clawperator.contract.execution import single_action, validate
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb.client import Device
-from clawperator.device.references import References
-from clawperator.device.run import run_plan
-from clawperator.device.snapshot_views import numbered_outline, outline_changes
+from clawperator.device.run.references import References
+from clawperator.device.run.run import run_plan
+from clawperator.device.screen.snapshot_views import numbered_outline, outline_changes
 from clawperator.errors import CODES, ClawError
 from clawperator.ui.changes import EarlierLine, earlier_lines, has_other_order
 from clawperator.ui.outline_text import cut_lines, render_outline

@@ -11,7 +11,7 @@ import pytest
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.results import StepResult
-from clawperator.device.secrets import (
+from clawperator.device.run.secrets import (
     SecretReader,
     active_recording,
     declared_texts,

@@ -9,11 +9,11 @@ import pytest
 from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import snapshot_id
-from clawperator.device import screen_watch
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.screen_watch import ScreenReport, ScreenWatch, captured_data
+from clawperator.device.screen import watch as screen_watch
+from clawperator.device.screen.watch import ScreenReport, ScreenWatch, captured_data
 from clawperator.errors import ClawError
-from tests.device.test_snapshot_views import xml
+from tests.device.screen.test_snapshot_views import xml
 from tests.ui.test_refs import page, row, rows, text
 from tests.ui.trees import node
 

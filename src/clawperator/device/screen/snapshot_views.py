@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from clawperator.contract.action_params import ViewParams
 from clawperator.contract.execution import Plan
 from clawperator.contract.results import StepResult
-from clawperator.device.references import FRESH_SECONDS, References
+from clawperator.device.run.references import FRESH_SECONDS, References
 from clawperator.errors import ClawError
 from clawperator.ui.changes import EarlierLine, changed_lines, has_other_order
 from clawperator.ui.node import Hierarchy

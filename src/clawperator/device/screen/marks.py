@@ -16,8 +16,8 @@ from clawperator.contract.execution import Action, Plan, validate
 from clawperator.contract.limits import MAX_EXECUTION_ACTIONS
 from clawperator.contract.results import StepResult
 from clawperator.device.backends.host_actions import save_screenshot
-from clawperator.device.references import References
-from clawperator.device.snapshot_views import outline_with_references
+from clawperator.device.run.references import References
+from clawperator.device.screen.snapshot_views import outline_with_references
 from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
 from clawperator.ui.node import HIDDEN, Bounds, Hierarchy

@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from clawperator._base.notes import listening
-from clawperator.device import lease as lease_module
-from clawperator.device.lease import SENT, Holder, hold_device, lease, lease_conflict
-from clawperator.device.running import still_running
+from clawperator.device.run import lease as lease_module
+from clawperator.device.run.lease import SENT, Holder, hold_device, lease, lease_conflict
+from clawperator.device.run.running import still_running
 from clawperator.errors import ClawError
 from tests.support.hanging import HANG_SECONDS
 
@@ -75,7 +75,7 @@ def test_a_failure_inside_lets_go() -> None:
 
 def test_a_holder_that_is_killed_lets_go() -> None:
     script = (
-        "from clawperator.device.lease import lease\nwith lease('a', 'dead', 0):\n print(flush=True)\n input()"
+        "from clawperator.device.run.lease import lease\nwith lease('a', 'dead', 0):\n print(flush=True)\n input()"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
@@ -172,7 +172,7 @@ def test_a_command_that_has_ended_leaves_no_record() -> None:
 def test_a_restart_of_the_machine_ends_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
     abandon()
     start = time.monotonic()
-    monkeypatch.setattr("clawperator.device.lease.time.monotonic", lambda: time.perf_counter() - start - 10**6)
+    monkeypatch.setattr("clawperator.device.run.lease.time.monotonic", lambda: time.perf_counter() - start - 10**6)
     with lease("a", "next", 0):
         pass
 
@@ -184,7 +184,7 @@ def test_a_wait_can_be_stopped() -> None:
 
 
 def test_a_long_wait_is_noted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clawperator.device.lease._NOTE_SECONDS", 0.0)
+    monkeypatch.setattr("clawperator.device.run.lease._NOTE_SECONDS", 0.0)
     notes: list[str] = []
     with (
         listening(notes.append),
@@ -305,7 +305,7 @@ def test_a_full_disk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 ABANDON = """
 import os, signal
-from clawperator.device.lease import lease
+from clawperator.device.run.lease import lease
 with lease('a', 'of-a-child', 0, action='sleep') as held:
     held.sending('of-a-child', 60, 'com.operator')
     if %r:
@@ -332,7 +332,7 @@ def test_what_another_process_runs_and_follows_is_its_own() -> None:
 
 def test_what_was_left_before_this_process_began_is_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     subprocess.run([sys.executable, "-c", ABANDON % False], check=False, timeout=HANG_SECONDS)
-    monkeypatch.setattr("clawperator.device.running.BEGAN", time.monotonic())
+    monkeypatch.setattr("clawperator.device.run.running.BEGAN", time.monotonic())
     assert still_running(0) == ()
 
 
@@ -680,7 +680,7 @@ def in_another_process(script: str) -> subprocess.CompletedProcess[str]:
 
 
 TAKE = """
-from clawperator.device.lease import lease, lease_conflict
+from clawperator.device.run.lease import lease, lease_conflict
 from clawperator.errors import ClawError
 print(lease_conflict("a") is None)
 try:
@@ -708,7 +708,7 @@ def test_a_held_device_is_busy_for_other_processes_only() -> None:
 
 def test_a_device_in_use_is_not_held() -> None:
     script = (
-        "from clawperator.device.lease import lease\nwith lease('a', 'user', 0):\n print(flush=True)\n input()"
+        "from clawperator.device.run.lease import lease\nwith lease('a', 'user', 0):\n print(flush=True)\n input()"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as user:
         assert user.stdout is not None
@@ -723,7 +723,7 @@ def test_a_device_in_use_is_not_held() -> None:
 
 def test_a_hold_ends_with_its_process() -> None:
     script = (
-        "from clawperator.device.lease import hold_device\n"
+        "from clawperator.device.run.lease import hold_device\n"
         "with hold_device('a', 'dead', 0):\n print(flush=True)\n input()"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:

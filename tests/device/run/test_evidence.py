@@ -16,9 +16,9 @@ from clawperator._base.deadline import Deadline
 from clawperator._base.notes import listening, note
 from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device import evidence as module
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.evidence import CaptureSource, EvidenceBundle, FinishedRun
+from clawperator.device.run import evidence as module
+from clawperator.device.run.evidence import CaptureSource, EvidenceBundle, FinishedRun
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import PolicyGate, check_actions, enforcing, policy_in_force
 from clawperator.policy.rules import Policy, read_rule

@@ -11,11 +11,11 @@ import pytest
 
 from clawperator.contract.execution import Plan, new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device import snapshot_views
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.references import References, references_folder
-from clawperator.device.run import run_plan
-from clawperator.device.snapshot_views import numbered_outline, outline_changes, with_views
+from clawperator.device.run.references import References, references_folder
+from clawperator.device.run.run import run_plan
+from clawperator.device.screen import snapshot_views
+from clawperator.device.screen.snapshot_views import numbered_outline, outline_changes, with_views
 from clawperator.errors import ClawError
 from clawperator.ui.changes import EarlierLine, earlier_lines
 from clawperator.ui.node import Hierarchy

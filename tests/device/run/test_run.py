@@ -16,13 +16,13 @@ from clawperator._base.notes import listening
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.execution import Plan, new_execution, validate
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
-from clawperator.device import run as run_module
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends.backend import RunWatch
-from clawperator.device.host_log import log_file
-from clawperator.device.lease import Holder, lease
 from clawperator.device.operators import OperatorChoice
-from clawperator.device.run import add_views, reconcile, run_plan
+from clawperator.device.run import run as run_module
+from clawperator.device.run.host_log import log_file
+from clawperator.device.run.lease import Holder, lease
+from clawperator.device.run.run import add_views, reconcile, run_plan
 from clawperator.errors import ClawError, default_hint
 from clawperator.policy.enforcement import PolicyGate, enforcing, policy_environment
 from clawperator.policy.rules import Policy, read_rule

@@ -10,7 +10,7 @@ from functools import partial
 from msgspec import Struct
 
 from clawperator._base.deadline import BEGAN, Deadline
-from clawperator.device.lease import (
+from clawperator.device.run.lease import (
     ASK_SECONDS,
     POLL_SECONDS,
     SENT,

@@ -23,7 +23,7 @@ from clawperator.commands.model import BackendName
 from clawperator.contract.execution import single_action, validate
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.screencap import capture_png
-from clawperator.device.run import run_plan
+from clawperator.device.run.run import run_plan
 from clawperator.engine.privacy import mask_passwords, mask_secrets
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import PolicyGate, check_actions, enforcing, inherited_policy
@@ -215,7 +215,7 @@ def masked_tree(screen: Hierarchy, secrets: Iterable[str] = ()) -> str:
 
 def known_secrets() -> list[str]:
     """The texts of the user's ``secrets`` setting that can be read: an earlier run may have typed one."""
-    from clawperator.device.secrets import declared_texts
+    from clawperator.device.run.secrets import declared_texts
 
     try:
         return declared_texts()

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import invariant
 
-from clawperator.device import references
-from clawperator.device.references import MAX_AGE_SECONDS, References, references_folder
+from clawperator.device.run import references
+from clawperator.device.run.references import MAX_AGE_SECONDS, References, references_folder
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import Outline, outline_of, screen_frame

@@ -13,7 +13,7 @@ from clawperator._base.deadline import Deadline
 from clawperator.contract.execution import new_command_id
 from clawperator.contract.keys import KeyName
 from clawperator.device.adb.client import Device
-from clawperator.device.lease import lease
+from clawperator.device.run.lease import lease
 from clawperator.errors import ClawError
 from clawperator.phone.process.launch import control_phone
 from clawperator.ui.node import Node

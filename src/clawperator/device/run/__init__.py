@@ -1,0 +1,1 @@
+"""Run a plan on a device: lease, references, evidence, secrets, host log."""

@@ -1,0 +1,1 @@
+"""Screens of devices as they change: watching, live views and input, snapshot views, marks."""

@@ -21,7 +21,7 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	$(INSTALL) '.[dev]'
 	@touch $@
 
-# The package, as users install it. Development tools slow down msgspec's import.
+# The package, as users install it.
 $(PLAIN)/ready: pyproject.toml constraints.txt
 	$(MAKE_VENV) $(@D)
 	$(INSTALL) .

@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from importlib.util import find_spec
 from time import process_time
 from typing import Literal, NamedTuple
 
@@ -96,12 +95,12 @@ def main() -> int:
             f"{free / 1e9:.1f} GB are free. Set TMPDIR to a folder with more."
         )
         return 2
-    if find_spec("typing_extensions"):
-        _log("typing_extensions is installed here and makes every start slower; 'make bench' measures without it")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit, so that the folder below is removed
     try:
         with tempfile.TemporaryDirectory(prefix="clawperator-bench-") as folder:
-            rows = [*_start(folder), *_driving(folder, options.servers), *_screens(), *_routes(), *_phones()]
+            rows = [*_start(folder, os.path.dirname(sys.executable))]
+            rows += _start(folder, options.servers, " with extras") if options.servers else ()
+            rows += [*_driving(folder, options.servers), *_screens(), *_routes(), *_phones()]
             rows += [*_compare(folder), *_recordings(folder, sizes), *_memory(folder, sizes)]
     except KeyboardInterrupt:
         _log("stopped; everything it made is removed")
@@ -113,16 +112,17 @@ def main() -> int:
     return 1 if any(row.kept is False for row in rows) else 0
 
 
-def _start(folder: str) -> Iterator[Row]:
-    _log("starting commands")
-    clawperator, claw = _command(), _command("claw")
-    sessions = os.path.join(folder, "sessions")
+def _start(folder: str, programs: str, where: str = "") -> Iterator[Row]:
+    """Commands that reach no phone. ``programs`` is the folder of an environment's commands."""
+    _log(f"starting commands{where}")
+    clawperator, claw = ([os.path.join(programs, name)] for name in ("clawperator", "claw"))
+    sessions = os.path.join(folder, f"sessions{where}")
     for number in range(_SESSIONS):
         kept = ("--session-id", f"s{number}", "--directory", sessions)
         run_command([*claw, "flush-transcript", "open settings", *kept])
     plan = json.dumps(_PLAN, separators=(",", ":"))
     commands = {
-        "bare": [sys.executable, "-I", "-c", "pass"],
+        "bare": [os.path.join(programs, "python"), "-I", "-c", "pass"],
         "version": [*clawperator, "--version"],
         "validate": [*clawperator, "exec", "--validate-only", "--execution", plan],
         "list": [*claw, "list-sessions", "--directory", sessions, "--output-format", "json"],
@@ -137,7 +137,7 @@ def _start(folder: str) -> Iterator[Row]:
     for name, (what, bar) in bars.items():
         ratio = best[name] / best["bare"]
         measured = f"{ratio:.2f} x bare python ({best[name] * 1e3:.1f} ms, bare {best['bare'] * 1e3:.1f} ms)"
-        yield Row(what, measured, f"<= {bar} x", ratio <= bar)
+        yield Row(what + where, measured, f"<= {bar} x", ratio <= bar)
 
 
 def _driving(folder: str, programs: str) -> Iterator[Row]:
@@ -349,9 +349,9 @@ def _decode(*paths: str) -> None:
             msgspec.json.decode(file.read())
 
 
-def _command(name: str = "clawperator") -> list[str]:
+def _command() -> list[str]:
     """The installed command, in the folder of the interpreter."""
-    return [os.path.join(os.path.dirname(sys.executable), name)]
+    return [os.path.join(os.path.dirname(sys.executable), "clawperator")]
 
 
 def _print(rows: list[Row], *, quick: bool) -> None:

@@ -50,6 +50,7 @@ def _run(module: str) -> int:
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _import_msgspec()
     # importlib would cost every command a quarter of a millisecond.
     run = __import__(module, fromlist=("run",)).run
     sys.unraisablehook = repeat_dropped_interrupt
@@ -61,6 +62,17 @@ def _run(module: str) -> int:
         code = 130
     # Everything is written, flushed and closed. Taking the interpreter apart would add a sixth to the time.
     os._exit(code)
+
+
+def _import_msgspec() -> None:
+    """Import msgspec without typing_extensions, which it loads where it is installed but does not need."""
+    if "typing_extensions" in sys.modules:
+        return
+    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # its import fails
+    try:
+        import msgspec  # noqa: F401
+    finally:
+        del sys.modules["typing_extensions"]
 
 
 def repeat_dropped_interrupt(unraisable: "UnraisableHookArgs") -> None:

@@ -1,10 +1,10 @@
 """Languages of the simulated phone: regular expressions, and scripts of its shell."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from clawperator.phone.shell.regex.match import compile_regex
-from clawperator.phone.shell.toybox.options import OptionError
+from clawperator._base.patterns import RegexError, Syntax, compile_linear, compile_regex
 from clawperator.testing import SimulatedPhone, simulated_phone
 from soak.fuzz import Target, reads
 
@@ -34,13 +34,17 @@ _SCRIPTS = (
 
 def _regex(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
-    for extended, ecma in ((True, False), (False, False), (True, True)):
+    syntaxes: tuple[Syntax, ...] = ("basic", "extended", "ecma", "common")
+    for syntax in syntaxes:
         try:
-            found = compile_regex(text, extended=extended, ecma=ecma, ignore_case=extended)
+            found = compile_regex(text, syntax, ignore_case=syntax != "basic")
             for match in found.find_all(_TEXT):
                 assert 0 <= match.start <= match.end <= len(_TEXT)
-        except OptionError:
+        except RegexError:
             continue
+    with suppress(RegexError):
+        compiled = compile_linear(text)
+        assert compiled.fullmatch(_TEXT) is compiled.fullmatch(_TEXT)
 
 
 class _Shell:

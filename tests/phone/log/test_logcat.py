@@ -219,6 +219,7 @@ def test_records_are_chosen_as_on_android(
         (["a:Q"], "Invalid filter expression 'a:Q'."),
         ([":V"], "Invalid filter expression ':V'."),
         (["-e", "("], "-e '(': bad regex '(': unmatched ("),
+        (["-e", "a**"], "-e 'a**': bad regex 'a**': multiple repeat"),
         (["-G", "lots"], "-G must be specified as <num><multiplier>."),
         (["-G", "4G"], "failed to set the 'main,system,crash,kernel' log size"),
         (["-f", "/sdcard/log.txt"], "-f is not available on this phone."),
@@ -357,3 +358,14 @@ def test_the_shell_writes_to_the_log(phone: Phone) -> None:
 def test_an_unknown_priority_is_not_logged(phone: Phone) -> None:
     assert write(phone, "-p", "x", "words") == 1
     assert len(phone.log.read()) == 5
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"), [(r"[\d.]+s", "1.5s"), (r"(?:took|in) \d+", "took 1"), (r"[^\]\s]+\]", "[a]")]
+)
+def test_logcat_uses_ecmascript_syntax(pattern: str, found: str) -> None:
+    options = read_options(["-e", pattern], {}, 0, 0)
+    assert options.pattern is not None
+    match = options.pattern.search("[a] took 1.5s")
+    assert match is not None
+    assert match[0] == found

@@ -9,10 +9,9 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clawperator._base.patterns import Regex, RegexError, compile_regex
 from clawperator.errors import RefusedError
 from clawperator.phone.log.buffer import LogRecord
-from clawperator.phone.shell.regex.match import Regex, compile_regex
-from clawperator.phone.shell.toybox.options import OptionError
 
 BUFFERS = ("main", "radio", "events", "system", "crash", "stats", "security", "kernel")
 _DEFAULT_BUFFERS = ("main", "system", "crash", "kernel")
@@ -221,8 +220,8 @@ def _apply(options: LogcatOptions, letter: str, value: str, now_ms: int) -> None
             options.uids.update(_number(word) for word in _words(value))
         case "e":
             try:
-                options.pattern = compile_regex(value, extended=True, ecma=True)
-            except OptionError as e:
+                options.pattern = compile_regex(value, "ecma")
+            except RegexError as e:
                 raise RefusedError(f"-e '{value}': {e}") from None
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from clawperator._base.patterns import Regex, RegexMatch, Syntax, compile_regex
 from clawperator.phone.shell.process import ShellProcess, command, decode, encode
-from clawperator.phone.shell.regex.match import Regex, RegexMatch, compile_regex
 from clawperator.phone.shell.toybox.options import CommandOptions, InputFiles, OptionError, read_lines
 
 _ADDRESS = re.compile(r"\s*(?:(\d+)|(\$)|/((?:[^/\\\n]|\\.)*)/)")
@@ -52,8 +52,8 @@ class SedCommand(Struct):
         return False
 
 
-def read_script(text: str, *, extended: bool) -> list[SedCommand]:
-    """Parse a sed script. ``OptionError`` when it is invalid or not supported."""
+def read_script(text: str, syntax: Syntax) -> list[SedCommand]:
+    """Parse a sed script. ``OptionError`` or ``RegexError`` when it is invalid or not supported."""
     steps: list[SedCommand] = []
     at = 0
     while at < len(text):
@@ -61,15 +61,15 @@ def read_script(text: str, *, extended: bool) -> list[SedCommand]:
             at += 1
             continue
         step = SedCommand("")
-        at, step.start = _read_address(text, at, extended=extended)
+        at, step.start = _read_address(text, at, syntax)
         if step.start and text[at : at + 1] == ",":
-            at, step.end = _read_address(text, at + 1, extended=extended)
+            at, step.end = _read_address(text, at + 1, syntax)
         while text[at : at + 1] == " ":
             at += 1
         step.name = text[at : at + 1]
         at += 1
         if step.name == "s":
-            at = _read_substitution(step, text, at, extended=extended)
+            at = _read_substitution(step, text, at, syntax)
         elif step.name not in {"p", "d", "q"}:
             raise OptionError(f"bad pattern '{text}'@{at} ({step.name})")
         steps.append(step)
@@ -78,16 +78,16 @@ def read_script(text: str, *, extended: bool) -> list[SedCommand]:
     return steps
 
 
-def _read_address(text: str, at: int, *, extended: bool) -> tuple[int, LineAddress | None]:
+def _read_address(text: str, at: int, syntax: Syntax) -> tuple[int, LineAddress | None]:
     match = _ADDRESS.match(text, at)
     if match is None:
         return at, None
     if match[3] is not None:
-        return match.end(), LineAddress(None, compile_regex(match[3].replace(r"\/", "/"), extended=extended))
+        return match.end(), LineAddress(None, compile_regex(match[3].replace(r"\/", "/"), syntax))
     return match.end(), LineAddress(int(match[1][:9]) if match[1] else 0)
 
 
-def _read_substitution(step: SedCommand, text: str, at: int, *, extended: bool) -> int:
+def _read_substitution(step: SedCommand, text: str, at: int, syntax: Syntax) -> int:
     mark = text[at : at + 1]
     if not mark or mark in "\\\n":
         raise OptionError(f"bad pattern '{text}'@{at}")
@@ -99,7 +99,7 @@ def _read_substitution(step: SedCommand, text: str, at: int, *, extended: bool) 
         raise OptionError(f"bad pattern '{text}'@{at} (s)")
     pattern = match[1].replace("\\" + mark, mark) if mark not in "()|{}.*[]^$+?" else match[1]
     step.flags = match[3].lower()
-    step.pattern = compile_regex(pattern, extended=extended, ignore_case="i" in step.flags)
+    step.pattern = compile_regex(pattern, syntax, ignore_case="i" in step.flags)
     step.replacement = match[2].replace("\\" + mark, mark)
     return match.end()
 
@@ -177,7 +177,8 @@ def sed(process: ShellProcess) -> int:
         if not operands:
             return process.error("no pattern")
         script = operands.pop(0)
-    extended, quiet = "E" in options or "r" in options, "n" in options
+    syntax: Syntax = "extended" if "E" in options or "r" in options else "basic"
+    quiet = "n" in options
     inputs = InputFiles(process, operands)
     storage = process.phone.storage
 
@@ -186,12 +187,12 @@ def sed(process: ShellProcess) -> int:
             yield from (decode(line) for line in read_lines(process, file))
 
     if "i" not in options:
-        for text in _edited(read_script(script, extended=extended), all_lines(), quiet=quiet):
+        for text in _edited(read_script(script, syntax), all_lines(), quiet=quiet):
             process.write(text)
         return inputs.status
     for name, file in inputs:
         with storage.replacing(process.path(name)) as target:
             source = (decode(line) for line in read_lines(process, file))
-            for text in _edited(read_script(script, extended=extended), source, quiet=quiet):
+            for text in _edited(read_script(script, syntax), source, quiet=quiet):
                 target.write(encode(text))
     return inputs.status

@@ -5,9 +5,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from clawperator._base.patterns import Regex, RegexError, compile_literal, compile_regex
 from clawperator.phone.shell.language.words import unescape
 from clawperator.phone.shell.process import ShellProcess, command, decode, encode
-from clawperator.phone.shell.regex.match import Regex, compile_literal, compile_regex
 from clawperator.phone.shell.toybox.find import walk
 from clawperator.phone.shell.toybox.options import (
     CommandOptions,
@@ -49,7 +49,9 @@ class _Grep:
         around = "word" if "w" in options else "line" if "x" in options else ""
         if "F" in options:
             return compile_literal(text, ignore_case="i" in options, around=around)
-        return compile_regex(text, extended="E" in options, ignore_case="i" in options, around=around)
+        return compile_regex(
+            text, "extended" if "E" in options else "basic", ignore_case="i" in options, around=around
+        )
 
     def run(self) -> int:
         recursive = "r" in self.options or "R" in self.options
@@ -113,7 +115,7 @@ class _Grep:
 def grep(process: ShellProcess) -> int:
     try:
         return _Grep(process).run()
-    except OptionError as e:
+    except (OptionError, RegexError) as e:
         return process.error(str(e), 2)
 
 

@@ -1,1 +1,0 @@
-"""Regular expressions for grep, sed and logcat that no pattern can hang."""

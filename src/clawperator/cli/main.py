@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 # How long to wait before a dropped interrupt is raised again: the callback that dropped it must have returned.
 _REPEAT_SECONDS = 0.01
+_COMPLETE = "__complete"  # a hidden command, which completion scripts run
 _UNSUPPORTED = "Clawperator runs on Linux and macOS; on Windows, install it in WSL and run it there."
 
 
@@ -21,7 +22,7 @@ def main() -> int:
     ``--version`` is answered before anything else is imported.
     """
     for token in sys.argv[1:]:
-        if token == "--":
+        if token in ("--", _COMPLETE):
             break
         if token == "--version":
             return _print_version()
@@ -51,6 +52,8 @@ def _run(module: str) -> int:
     if interruptible:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     _import_msgspec()
+    if sys.argv[1:2] == [_COMPLETE]:
+        module = "clawperator.cli.handlers.completion"
     # importlib would cost every command a quarter of a millisecond.
     run = __import__(module, fromlist=("run",)).run
     sys.unraisablehook = repeat_dropped_interrupt

@@ -89,7 +89,7 @@ _COMPLETION = Command(
         "Load it in the running shell:\n"
         "  bash, zsh: source <(clawperator completion bash)\n"
         "  fish: clawperator completion fish | source\n"
-        "The script starts no process, except to list serials after --device."
+        "The script runs the command for each completion. After --device it lists the connected devices."
     ),
     handler="clawperator.cli.handlers.completion:print_script",
     level="read-only",

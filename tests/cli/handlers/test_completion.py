@@ -1,20 +1,19 @@
-"""Completion scripts, loaded in real shells."""
+"""Completion: the scripts in real shells, and what the hidden command offers them."""
 
-import json
 import os
 import pty
 import select
-import shlex
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from clawperator.cli.completion.rows import LIST_SERIALS
+from clawperator.cli.handlers.completion import FILES, FOLDERS, offered
 from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.registry import COMMANDS, all_flags, leaves
+from clawperator.commands.registry import leaves
 from tests.support.required_programs import require_program
 from tests.support.running import clawperator
 
@@ -22,7 +21,14 @@ SHELLS = ("bash", "zsh", "fish")
 SECONDS = 60
 HERE = Path(__file__).parent
 NAMES = ("claw-1", "127.0.0.1:5555", "adb-9 (2)._adb-tls-connect._tcp", 'it\'s "odd" \\')
-SERIALS = json.dumps({"devices": [{"serial": name, "state": "device"} for name in NAMES]}, separators=(",", ":"))
+# A ``clawperator`` for which these devices are connected.
+PROGRAM = f"""#!{sys.executable}
+import sys
+from clawperator.cli.main import main
+from clawperator.device import discovery
+discovery.list_devices = lambda: [discovery.ListedDevice(name, "device") for name in {NAMES!r}]
+sys.exit(main())
+"""
 
 # The matches for a line that is being typed. The texts beside them are left out.
 Complete = Callable[[str], list[str]]
@@ -37,15 +43,14 @@ def script(shell: str) -> str:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two files, a folder, and a ``clawperator`` that lists devices and does nothing else."""
+    """A folder with two files and a folder. ``clawperator`` is in the path."""
     (tmp_path / "plan.json").write_text("{}")
     (tmp_path / "other.txt").write_text("")
     (tmp_path / "sessions").mkdir()
     programs = tmp_path / ".programs"
     programs.mkdir()
     program = programs / "clawperator"
-    (programs / "devices.json").write_text(SERIALS)
-    program.write_text(f'#!/bin/sh\n[ "$1" = devices ] && cat {shlex.quote(str(programs))}/devices.json\n')
+    program.write_text(PROGRAM)
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
@@ -67,7 +72,7 @@ def complete(request: pytest.FixtureRequest, place: Path, zsh_dump: Path) -> Com
 
     def matches(line: str) -> list[str]:
         if shell == "bash":
-            argv = [program, "--norc", "--noprofile", str(HERE / "matches.bash"), str(file), *line.split(" ")]
+            argv = [program, "--norc", "--noprofile", str(HERE / "matches.bash"), str(file), line]
         elif shell == "zsh":
             argv = [program, "-f", str(HERE / "matches.zsh"), str(file), line, str(zsh_dump)]
         else:
@@ -136,15 +141,13 @@ def test_serials_are_those_of_the_connected_devices(complete: Complete) -> None:
     assert complete("clawperator phone stop c") == ["claw-1"]
 
 
-def test_a_serial_is_listed_as_it_is(place: Path) -> None:
-    ran = subprocess.run(["/bin/sh", "-c", LIST_SERIALS], capture_output=True, text=True, check=True, cwd=place)
-    assert ran.stdout.splitlines() == list(NAMES)
-
-
 @every_shell
 def test_without_devices_no_serial_is_offered(complete: Complete, place: Path) -> None:
-    (place / ".programs" / "clawperator").write_text("#!/bin/sh\necho no adb >&2; exit 1\n")
+    failing = "from clawperator.errors import ClawError; raise ClawError('ADB_NOT_FOUND', 'no adb')"
+    program = PROGRAM.replace("sys.exit", f"def fail():\n    {failing}\ndiscovery.list_devices = fail\nsys.exit")
+    (place / ".programs" / "clawperator").write_text(program)
     assert complete("clawperator click --device ") == []
+    assert complete("clawperator clo") == ["close"]
 
 
 @pytest.mark.parametrize("complete", ["bash"], indirect=True)
@@ -162,6 +165,8 @@ def test_bash_completes_a_serial_with_a_colon(complete: Complete) -> None:
             "clawperator click --text a b --device 127.0.0.1:5555",
         ),
         ("clawperator exec pl\t", "clawperator exec plan.json"),
+        ("clawperator query --file=se\tplan", "clawperator query --file=sessions/plan"),
+        ('clawperator click --device "adb\t', "clawperator click --device adb-9 (2)._adb-tls-connect._tcp"),
         ("clawperator click --device adb\t", "clawperator click --device adb-9 (2)._adb-tls-connect._tcp"),
         ("clawperator click --device adb-9\\ \t", "clawperator click --device adb-9 (2)._adb-tls-connect._tcp"),
         ("clawperator click --device it\t", 'clawperator click --device it\'s "odd" \\'),
@@ -199,22 +204,63 @@ def type_into(argv: list[str], text: str) -> str:
     return printed.decode()
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_every_command_and_flag_is_in_the_script(shell: str) -> None:
-    text = script(shell)
-    for name, _ in leaves():
-        assert f"'clawperator {name}'" in text
-    for command in CLAW_COMMANDS:
-        assert f"'claw {command.name}'" in text
-    for flag in (*all_flags(COMMANDS), *all_flags(CLAW_COMMANDS)):
-        assert flag.name in text
+def names(line: str) -> list[str]:
+    """What is offered in place of the last word of a line."""
+    return [text for text, _ in offered(line.split(" "))[1]]
 
 
-def test_a_script_starts_no_python_for_a_key() -> None:
-    for shell in SHELLS:
-        text = script(shell)
-        assert text.count("clawperator devices --json") == 2  # with and without a time limit
-        assert "python" not in text
+@pytest.fixture
+def no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise AssertionError("listed the devices")
+
+    monkeypatch.setattr("clawperator.device.discovery.list_devices", fail)
+
+
+@pytest.mark.usefixtures("no_devices")
+def test_every_command_and_flag_is_offered() -> None:
+    claw = [(command.name, command) for command in CLAW_COMMANDS]
+    for program, rows in (("clawperator", list(leaves())), ("claw", claw)):
+        for path, command in rows:
+            parent, _, name = f"{program} {path}".rpartition(" ")
+            assert name in names(f"{parent} ")
+            assert {flag.name for flag in command.flags} <= set(names(f"{program} {path} --"))
+    assert set(names("claw help ")) == {*names("claw ")}
+
+
+@pytest.mark.usefixtures("no_devices")
+def test_a_flag_is_offered_once_unless_it_repeats() -> None:
+    assert "--long" not in names("clawperator click --long --")
+    assert "--pass-env" in names("claw bootstrap --pass-env HOME --")
+
+
+def test_the_values_of_a_flag_are_those_of_its_command() -> None:
+    assert names("clawperator wait --quiet ") == []
+    assert "--brain" in names("claw bootstrap --quiet --")
+    assert names("clawperator exec --payload ") == [FILES]
+    assert names("claw list-sessions --directory ") == [FOLDERS]
+    assert names("clawperator click -- --") == []
+
+
+def hidden_command(*words: str, **variables: str) -> tuple[int, bytes]:
+    argv = [sys.executable, "-m", "clawperator", "__complete", *words]
+    ran = subprocess.run(argv, capture_output=True, timeout=SECONDS, check=False, env={**os.environ, **variables})
+    return ran.returncode, ran.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["bash"], ["bash", ":"], ["tcsh", "clawperator", ""], ["fish", "clawperator"]]
+)
+def test_a_malformed_request_prints_nothing(words: list[str]) -> None:
+    assert hidden_command(*words) == (1, b"")
+
+
+def test_a_line_with_version_is_completed() -> None:
+    assert hidden_command("bash", "=:", "clawperator --version clo") == (0, b"close\n")
+
+
+def test_a_command_with_a_policy_completes_nothing() -> None:
+    assert hidden_command("bash", "=:", "clawperator clo", CLAWPERATOR_POLICY="{}") == (1, b"")
 
 
 def test_an_unknown_shell_is_a_usage_error() -> None:

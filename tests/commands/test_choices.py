@@ -5,7 +5,6 @@ from typing import get_args, get_type_hints
 import pytest
 
 from clawperator._base.settings import OUTPUTS
-from clawperator.cli.completion.rows import FILES, FOLDERS, rows, value_rules
 from clawperator.cli.console import LOG_LEVELS
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import BACKENDS, LEVELS, Flag
@@ -56,19 +55,3 @@ def test_the_choices_of_a_word_are_what_it_accepts(name: str, accepted: tuple[st
     command = find_by_path([name])
     assert command is not None
     assert sorted(command.word_choices) == sorted(accepted)
-
-
-def test_a_row_has_its_own_flags_apart_from_those_of_every_command() -> None:
-    row = next(row for row in rows() if row.path == "claw bootstrap")
-    assert "--brain" in [flag.name for flag in row.flags]
-    assert "--output-format" not in [flag.name for flag in row.flags]
-    assert "--output-format" in [flag.name for flag in row.shared]
-
-
-def test_a_flag_that_differs_between_commands_has_a_rule_for_each() -> None:
-    rules = value_rules(rows())
-    assert [rule.count for rule in rules if "clawperator wait --quiet" in rule.patterns] == [1]
-    assert not any(pattern.endswith("bootstrap --quiet") for rule in rules for pattern in rule.patterns)
-    files = next(rule for rule in rules if rule.values == (FILES,) and "* --payload" in rule.patterns)
-    assert files.count == 1
-    assert any("* --directory" in rule.patterns for rule in rules if rule.values == (FOLDERS,))

@@ -1,8 +1,6 @@
 """The flags of a server: the device, the backend, and what its clients may do."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from shlex import quote
 
 from clawperator._base.environment import check_names
@@ -11,7 +9,6 @@ from clawperator.cli.command_line import Call
 from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import usage
 from clawperator.commands.model import LEVELS, Level
-from clawperator.errors import ClawError
 from clawperator.policy.rules import read_level
 
 
@@ -38,23 +35,6 @@ def _folder(call: Call) -> str:
     if not os.path.isdir(folder):
         raise usage(f"--folder {folder} is not a folder", f"Run 'mkdir -p {quote(folder)}' first.")
     return folder
-
-
-@contextmanager
-def extra(name: str) -> Iterator[None]:
-    """Import packages of an extra in this block: ``HOST_DEPENDENCY_MISSING`` when one is not installed."""
-    try:
-        yield
-    except ModuleNotFoundError as e:
-        if e.name is None or e.name.partition(".")[0] == "clawperator":
-            raise
-        raise ClawError(
-            "HOST_DEPENDENCY_MISSING",
-            f"the extra {name!r} is not installed: there is no module {e.name}",
-            hint=f"Run \"pip install 'clawperator[{name}]'\", or \"pip install '.[{name}]'\" in a clone.",
-            operation="import",
-            target=name,
-        ) from None
 
 
 def _mode(call: Call) -> Level | None:

@@ -71,7 +71,7 @@ class ServerConnection:
     """One server. Its process is started by the first request, and again by the next one after its end.
 
     Requests are serialized. Every failure except that of a tool stops the process: ``MCP_SERVER_FAILED`` with the
-    phase and the end of stderr. All methods run on the event loop.
+    phase and the end of stderr. All methods but ``kill`` run on the event loop.
     """
 
     def __init__(self, name: str, server: McpServer) -> None:
@@ -210,7 +210,7 @@ class ServerConnection:
             cwd=self._server.cwd,
             start_new_session=True,
         )
-        self._process, self._pipes = process, pipes
+        self._process, self._is_stderr_read = process, False
         assert pipes.stdin is not None
         assert pipes.stdout is not None
         assert pipes.stderr is not None
@@ -226,7 +226,7 @@ class ServerConnection:
                 finally:
                     pipes.stdin.close()
                     if not await self._exits(self._grace):
-                        self._signal(signal.SIGTERM)
+                        self.kill(signal.SIGTERM)
                         await self._exits(self._grace)
                     tasks.cancel_scope.cancel()
         finally:
@@ -266,6 +266,7 @@ class ServerConnection:
     async def _read_stderr(self, stderr: asyncio.StreamReader) -> None:
         while data := await stderr.read(_MOST_STDERR):
             self._stderr = (self._stderr + data)[-_MOST_STDERR:]
+        self._is_stderr_read = True
 
     @property
     def _stderr_text(self) -> str:
@@ -274,20 +275,16 @@ class ServerConnection:
     async def _exits(self, seconds: float, *, with_stderr: bool = False) -> bool:
         """Whether the process exits within this time; with ``with_stderr``, and its stderr has been read."""
         end = Deadline(seconds)
-        process, stderr = self._process, self._pipes.stderr
-        assert process is not None
-        assert stderr is not None
-        while process.get_returncode() is None or (with_stderr and not stderr.at_eof()):
+        while (process := self._process) is not None:
+            if process.get_returncode() is not None and (self._is_stderr_read or not with_stderr):
+                return True
             if end.is_over:
                 return False
             await asyncio.sleep(0.01)
         return True
 
-    def kill(self) -> None:
-        """Kill the process and those it started. For any thread, when the event loop does not end."""
-        self._signal(signal.SIGKILL)
-
-    def _signal(self, number: signal.Signals) -> None:
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Signal the process and those it started. Any thread may call it."""
         if self._process is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.get_pid(), number)

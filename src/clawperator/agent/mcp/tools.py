@@ -7,11 +7,11 @@ requires full, any other requires act. The user chose to run the server; to dist
 import asyncio
 import re
 import threading
+from collections import Counter
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import CancelledError, Future, wait
 from functools import partial
-from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,9 +23,7 @@ from clawperator.agent.ports import Level, Tool, ToolContext, ToolResult
 from clawperator.agent.settings import McpServer
 from clawperator.errors import ClawError, RefusedError, extra
 
-# Type checkers know this name. The module needs the extra ``mcp``.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the module needs the extra
     from clawperator.agent.mcp.client import ServerConnection
 
 T = TypeVar("T")
@@ -79,16 +77,14 @@ class McpPool:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop all servers, with a shorter grace after the deadline. A second interrupt kills them."""
         self._loop.call_soon_threadsafe(self._end.set)
         try:
             self._thread.join(_CLOSE_SECONDS)
         finally:
             if self._thread.is_alive():
-                for connection in self._connections.values():
+                for connection in list(self._connections.values()):
                     connection.kill()
 
     def list_tools(
@@ -110,12 +106,10 @@ class McpPool:
                 message = cut(f"MCP server {name} failed: {type(e).__name__}: {e}")
                 return ClawError("UNKNOWN", message, operation="mcp.tool_discovery", target=name)
 
-        async def list_all() -> dict[str, _Listed | ClawError]:
-            return dict(
-                zip(servers, await asyncio.gather(*map(list_tools, servers, servers.values())), strict=True)
-            )
+        async def list_all() -> list[_Listed | ClawError]:
+            return await asyncio.gather(*map(list_tools, servers, servers.values()))
 
-        return self._result(list_all(), deadline)
+        return dict(zip(servers, self._result(list_all(), deadline), strict=True))
 
     def call(self, server: str, tool: str, params: Mapping[str, Any], deadline: TurnDeadline) -> dict[str, Any]:
         """Call a tool of a server. ``TurnCancelledError`` after the deadline; the server is stopped then."""
@@ -147,23 +141,21 @@ class McpPool:
     async def _run(self) -> None:
         await self._end.wait()
         is_quick = self._deadline.is_over
-        await asyncio.gather(*(one.close(is_quick=is_quick) for one in self._connections.values()))
+        await asyncio.gather(*(connection.close(is_quick=is_quick) for connection in self._connections.values()))
 
 
 def discover(servers: Mapping[str, McpServer], deadline: TurnDeadline, pool: McpPool) -> Discovery:
     """List the tools of all servers in parallel. They fail independently, and keep running for later calls."""
     found = pool.list_tools(servers, deadline)
-    names, warnings = _name_tools(found)
-    tools: list[Tool] = []
-    reports: list[ServerReport] = []
-    for name, listed in found.items():
-        if isinstance(listed, ClawError):
-            reports.append(_report(name, listed))
-            continue
-        tools += (_tool(tool_name, pool, name, entry) for tool_name, entry in names[name])
-        reports.append(ServerReport(name, "ready", len(names[name])))
+    named, warnings = _name_tools(found)
+    counts = Counter(server for _, server, _ in named)
     failures = tuple(error for error in found.values() if isinstance(error, ClawError))
-    return Discovery(tuple(tools), tuple(reports), tuple(warnings), failures)
+    return Discovery(
+        tuple(_tool(name, pool, server, entry) for name, server, entry in named),
+        tuple(_report(name, counts[name], listed) for name, listed in found.items()),
+        tuple(warnings),
+        failures,
+    )
 
 
 def may_provide(server: str, tool: str) -> bool:
@@ -171,33 +163,36 @@ def may_provide(server: str, tool: str) -> bool:
     return tool.strip().casefold().startswith(_prefix(server).casefold())
 
 
-def _report(name: str, error: ClawError) -> ServerReport:
-    hint = f"{error.hint.removesuffix('.')}, or add --no-mcp." if error.hint else None
-    return ServerReport(name, "failed", 0, error.message, error.code, hint, error.details)
+def _report(name: str, count: int, listed: _Listed | ClawError) -> ServerReport:
+    if isinstance(listed, list):
+        return ServerReport(name, "ready", count)
+    hint = f"{listed.hint.removesuffix('.')}, or add --no-mcp." if listed.hint else None
+    return ServerReport(name, "failed", 0, listed.message, listed.code, hint, listed.details)
 
 
-_Named = list[tuple[str, dict[str, Any]]]
-
-
-def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Named], list[str]]:
-    """Assign names to the tools of each server, with warnings.
+def _name_tools(
+    found: Mapping[str, _Listed | ClawError],
+) -> tuple[list[tuple[str, str, dict[str, Any]]], list[str]]:
+    """The name, the server and the description of each tool, with warnings.
 
     Names are case-insensitive and unique. Valid names are assigned before changed ones, so that a rule for a name
     applies to the tool that really has it.
     """
     warnings: list[str] = []
-    entries: list[tuple[str, str, dict[str, Any]]] = []
+    entries: dict[tuple[str, str], dict[str, Any]] = {}
     for server, listed in found.items():
-        seen: set[str] = set()
         for entry in listed if isinstance(listed, list) else ():
-            if problem := _problem(entry, seen):
+            if problem := _problem(entry):
                 warnings.append(f"MCP server {server}: {problem}")
+            elif (server, entry["name"]) in entries:
+                warnings.append(
+                    f"MCP server {server}: duplicate tool {printable(entry['name'])}; the first one is used"
+                )
             else:
-                seen.add(entry["name"])
-                entries.append((server, entry["name"], entry))
+                entries[server, entry["name"]] = entry
     names: dict[tuple[str, str], str] = {}
     taken: set[str] = set()
-    for server, tool, _ in sorted(entries, key=lambda entry: _clean(entry[0] + entry[1]) != entry[0] + entry[1]):
+    for server, tool in sorted(entries, key=lambda key: _clean("".join(key)) != "".join(key)):
         plain = name = f"{_prefix(server)}{_clean(tool)}"
         number = 1
         while name.casefold() in taken:
@@ -207,30 +202,20 @@ def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Na
             warnings.append(f"MCP server {server}: tool {printable(tool)} is available as {name}")
         taken.add(name.casefold())
         names[server, tool] = name
-    named: dict[str, _Named] = {server: [] for server in found}
-    for server, tool, entry in entries:
-        named[server].append((names[server, tool], entry))
-    return named, warnings
+    return [(names[key], key[0], entry) for key, entry in entries.items()], warnings
 
 
-def _problem(entry: dict[str, Any], seen: set[str]) -> str:
+def _problem(entry: dict[str, Any]) -> str:
     """Why a tool cannot be used; empty for a usable one."""
     tool = entry.get("name")
     if not isinstance(tool, str) or not 0 < len(tool) <= _LONGEST_NAME:
         return "tool without a valid name; ignored"
-    if tool in seen:
-        return f"duplicate tool {printable(tool)}; the first one is used"
     if len(msgspec.json.encode(entry.get("inputSchema"))) > _LARGEST_SCHEMA:
         return f"tool {printable(tool)} has a schema over 64 kB; ignored"
-    if _requires_task(entry):
+    execution = entry.get("execution")
+    if isinstance(execution, dict) and execution.get("taskSupport") == "required":
         return f"tool {printable(tool)} requires task support; ignored"
     return ""
-
-
-def _requires_task(entry: dict[str, Any]) -> bool:
-    """Whether a tool requires task-augmented calls, which are not supported."""
-    execution = entry.get("execution")
-    return isinstance(execution, dict) and execution.get("taskSupport") == "required"
 
 
 def _prefix(server: str) -> str:

@@ -2,13 +2,13 @@
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -333,11 +333,11 @@ def test_an_interrupt_while_servers_are_stopped_kills_them(monkeypatch: pytest.M
     monkeypatch.setattr(mcp_client, "_GRACE_SECONDS", NEVER_SECONDS)
     with pytest.raises(KeyboardInterrupt), McpPool(TurnDeadline()) as pool:  # noqa: PT012
         pid = int(run(found(pool, "stubborn"), "pid").message)
-        monkeypatch.setattr(pool._thread, "join", Mock(side_effect=KeyboardInterrupt))
+        interrupt = threading.Timer(0.2, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
+        interrupt.start()
+    interrupt.join()
     wait_until(lambda: _has_ended(pid))
-    monkeypatch.undo()
-    pool._thread.join(HANG_SECONDS)
-    assert not pool._thread.is_alive()
+    wait_until(lambda: not any(thread.name == "mcp" for thread in threading.enumerate()))
 
 
 def test_children_of_a_server_are_stopped_with_it(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ class McpPool:
         self._loop = asyncio.new_event_loop()
         self._end = asyncio.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True, name="mcp")
+        self._has_ended = threading.Event()  # an interrupted join takes a running thread for one that has ended
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -81,11 +82,12 @@ class McpPool:
         """Stop all servers, with a shorter grace after the deadline. A second interrupt kills them."""
         self._loop.call_soon_threadsafe(self._end.set)
         try:
-            self._thread.join(_CLOSE_SECONDS)
+            self._has_ended.wait(_CLOSE_SECONDS)
         finally:
-            if self._thread.is_alive():
+            if not self._has_ended.is_set():
                 for connection in list(self._connections.values()):
                     connection.kill()
+        self._thread.join(_CLOSE_SECONDS)
 
     def list_tools(
         self, servers: Mapping[str, McpServer], deadline: TurnDeadline
@@ -137,6 +139,7 @@ class McpPool:
     def _serve(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             runner.run(self._run())
+        self._has_ended.set()
 
     async def _run(self) -> None:
         await self._end.wait()

@@ -4,7 +4,7 @@ The SDK's session does the handshake, matches answers to requests and answers th
 process is ours: that of the SDK has no limit for a line or for stderr and no exit code, and children of a server
 that exits stay.
 
-A server gets a few variables of our environment (``_environment.py``), and those of its settings. Nothing else is
+A server gets a few variables of our environment (``_base/environment.py``), and those of its settings. Nothing else is
 passed on: it must not see keys of models and of other servers.
 """
 

@@ -13,6 +13,7 @@ from clawperator.agent.mcp.tools import Discovery, McpPool, discover
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.settings import McpServer, McpTimeouts
 
+HANDSHAKE = '{"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}'
 # Answers the handshake and the list of tools; a line of the test answers the call.
 SERVER = """
 import json, sys, time
@@ -95,6 +96,25 @@ def test_a_server_that_does_not_read_a_call_has_failed() -> None:
         (tool,) = discover({"s": program}, TurnDeadline(30), pool).tools
         result = tool.run({"text": "x" * 1_000_000}, ToolContext(TurnDeadline(30)))
     assert "stopped reading before answering tools/call" in result.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ('{"protocolVersion": "2025-06-18", "capabilities": {}}', "serverInfo Field required"),
+        ('{"capabilities": {}}', "protocolVersion Field required"),
+        ("[]", "no answer to initialize"),
+    ],
+)
+def test_an_invalid_answer_in_the_handshake_is_a_failure_that_names_the_field(answer: str, problem: str) -> None:
+    program = server()
+    code = program.args[-1].replace(HANDSHAKE, answer)
+    program = McpServer(program.command, (*program.args[:-1], code), timeouts=McpTimeouts(initialize=2))
+    with McpPool(TurnDeadline(30)) as pool:
+        (failure,) = discover({"s": program}, TurnDeadline(30), pool).failures
+    assert (failure.code, failure.operation) == ("MCP_SERVER_FAILED", "mcp.initialize_handshake")
+    assert problem in failure.message
+    assert "http" not in failure.message
 
 
 def test_too_many_tools_are_a_failure_also_on_one_page() -> None:

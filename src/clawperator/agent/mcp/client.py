@@ -4,8 +4,8 @@ The SDK's session does the handshake, matches answers to requests and answers th
 process is ours: that of the SDK has no limit for a line or for stderr and no exit code, and children of a server
 that exits stay.
 
-A server gets a few variables of our environment (``_base/environment.py``), and those of its settings. Nothing else is
-passed on: it must not see keys of models and of other servers.
+A server gets a few variables of our environment (``_base/environment.py``), and those of its settings. Nothing
+else is passed on: it must not see keys of models and of other servers.
 """
 
 import asyncio
@@ -51,7 +51,6 @@ _LONGEST_STDERR = 2_000
 _SHORTEST_SECRET = 6
 # The setting that limits each phase.
 _TIMEOUT_SETTINGS = {"initialize_handshake": "initialize", "tool_discovery": "list", "invocation": "call"}
-_Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 _Received = MemoryObjectSendStream[SessionMessage | Exception]
 _Sent = MemoryObjectReceiveStream[SessionMessage]
 
@@ -177,7 +176,8 @@ class ServerConnection:
                 phase, f"no answer to {method} within {seconds:.3g} s", is_late=True
             ) from None
         except (RuntimeError, ValidationError) as e:  # no common version, or an invalid answer
-            raise await self._failed(phase, f"{method}: {' '.join(str(e).split())}") from None
+            problem = str(e).partition("For further information")[0]
+            raise await self._failed(phase, f"invalid answer to {method}: {' '.join(problem.split())}") from None
         except MCPError as e:
             if not self._end:
                 raise await self._failed(phase, f"{method} rejected: {e.message}") from None
@@ -186,43 +186,41 @@ class ServerConnection:
             raise await self._failed(phase, f"{self._end} {method}{': ' if last else ''}{last}") from None
 
     async def _run(self, started: asyncio.Future[ClientSession]) -> None:
-        """Run the process and a session with it until this task is cancelled."""
-        info = types.Implementation(name="clawperator", version=__version__)
+        """Run the process and a session with it until this task is cancelled.
+
+        The end: close the process's input, then terminate, then kill its group.
+        """
+        loop = asyncio.get_running_loop()
         try:
-            async with self._streams() as (incoming, outgoing):
-                self._dispatcher = _Dispatcher(incoming, outgoing)
-                async with ClientSession(dispatcher=self._dispatcher, client_info=info) as session:
-                    if not started.done():
-                        started.set_result(session)
-                    await asyncio.Event().wait()
+            process, pipes = await loop.subprocess_exec(
+                lambda: SubprocessStreamProtocol(LONGEST_LINE, loop),
+                *(self._server.command, *self._server.args),
+                env=self._variables,
+                cwd=self._server.cwd,
+                start_new_session=True,
+            )
         except (OSError, ValueError) as e:
             if not started.done():
                 started.set_exception(e)
-
-    @asynccontextmanager
-    async def _streams(self) -> AsyncIterator[_Streams]:
-        """Start the process, and stop it at the end: close its input, then terminate, then kill its group."""
-        loop = asyncio.get_running_loop()
-        process, pipes = await loop.subprocess_exec(
-            lambda: SubprocessStreamProtocol(LONGEST_LINE, loop),
-            *(self._server.command, *self._server.args),
-            env=self._variables,
-            cwd=self._server.cwd,
-            start_new_session=True,
-        )
+            return
         self._process, self._is_stderr_read = process, False
         assert pipes.stdin is not None
         assert pipes.stdout is not None
         assert pipes.stderr is not None
         received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
         outgoing, sent = anyio.create_memory_object_stream[SessionMessage](_MOST_UNREAD)
+        self._dispatcher = _Dispatcher(incoming, outgoing)
+        info = types.Implementation(name="clawperator", version=__version__)
         try:
             async with anyio.create_task_group() as tasks, received, incoming, outgoing, sent:
                 tasks.start_soon(self._read, pipes.stdout, received, sent)
                 tasks.start_soon(self._write, pipes.stdin, received, sent)
                 tasks.start_soon(self._read_stderr, pipes.stderr)
                 try:
-                    yield incoming, outgoing
+                    async with ClientSession(dispatcher=self._dispatcher, client_info=info) as session:
+                        if not started.done():
+                            started.set_result(session)
+                        await asyncio.Event().wait()
                 finally:
                     pipes.stdin.close()
                     if not await self._exits(self._grace):

@@ -177,6 +177,6 @@ def _mcp_tools(
             wanted = name.strip().casefold()
             if not any(tool.name.casefold() == wanted for tool in found.tools):
                 raise found.failures[0]
-        errors = (error.message for error in found.failures)
+        errors = dict.fromkeys(error.message for error in found.failures)
         reports = [msgspec.to_builtins(report) for report in found.servers]
         yield ToolPool(found.tools, reports, (*errors, *found.warnings))

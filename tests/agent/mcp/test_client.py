@@ -18,6 +18,9 @@ from clawperator.agent.mcp import client as mcp_client
 from clawperator.agent.mcp.tools import Discovery, McpPool, discover, level_of
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.settings import McpServer, McpTimeouts
+from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.inheritance import encode_policy
+from clawperator.policy.rules import Policy
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS, wait_until
 
 PROGRAM = str(Path(__file__).parent / "mcp_server.py")
@@ -135,6 +138,13 @@ def test_a_server_gets_only_basic_environment_variables(pool: McpPool, monkeypat
     assert {"PATH", "HOME", "LANG", "TOKEN"} <= set(seen)
     assert "OPENAI_API_KEY" not in seen
     assert (seen["TOKEN"], seen["CLAWPERATOR_PARENT"]) == ("mine", "mcp box")
+
+
+def test_a_server_inherits_the_policy_of_the_thread_that_starts_it(pool: McpPool) -> None:
+    policy = Policy("read-only")
+    with enforcing(PolicyGate(policy)):
+        seen = json.loads(run(found(pool), "env").result["content"][0]["text"])
+    assert seen["CLAWPERATOR_POLICY"] == encode_policy(policy)
 
 
 def test_a_server_gets_a_variable_that_the_user_names_and_its_value_is_hidden_in_errors(

@@ -120,7 +120,8 @@ class McpPool:
         try:
             return self._result(connection.call(tool, params), deadline)
         except TurnCancelledError:
-            wait([self._start(connection.close(is_quick=True))], _CLOSE_SECONDS)
+            if not self._has_ended.is_set():
+                wait([self._start(connection.close(is_quick=True))], _CLOSE_SECONDS)
             raise
 
     def _start(self, request: Coroutine[Any, Any, T]) -> Future[T]:

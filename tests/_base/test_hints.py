@@ -82,7 +82,7 @@ def is_command(program: str, words: list[str]) -> bool:
         ("scroll sideways", "Run 'clawperator scroll down'."),
         ("scroll-until Battery", "Run 'clawperator scroll-until down --text Battery'."),
         ("recording start --session-id a/b", "Use letters, digits, '-' and '_', for example demo-1."),
-        ("click --coordinate 10", "Run 'clawperator click --help' for an example."),
+        ("click --coordinate 10", "Run 'clawperator click --help'."),
         ("click --coordinate 10 x", "Write for example --coordinate 540 1200."),
         ("click --text A --text B", "Give --text once."),
         ("type hello --text Title", "Here --text is the text to type. Select the field with --id, "),

@@ -10,7 +10,7 @@ import pytest
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.commands.model import LEVELS, Command, Level, resolve_handler
-from clawperator.commands.registry import COMMANDS, find_by_path, find_command, leaves, value_flags
+from clawperator.commands.registry import COMMANDS, find_by_path, find_command, leaves
 
 CLAWPERATOR = dict(leaves())
 CLAW = {command.name: command for command in CLAW_COMMANDS}
@@ -53,7 +53,6 @@ def test_a_command_is_found_by_name_synonym_and_path() -> None:
     assert find_command("tap") == find_command("click") == find_by_path(["click"])
     assert find_by_path(["recording", "parse"]) == CLAWPERATOR["recording parse"]
     assert find_command("parse") is None
-    assert value_flags()["--coordinate"] == 2
 
 
 # Permission levels.

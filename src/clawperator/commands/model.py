@@ -26,7 +26,7 @@ class Flag(Struct, frozen=True):
     A ``literal`` flag refuses a value that begins with a dash, unless it is written with ``=``. ``path`` is the
     kind of path that its value is, except for the values ``not_paths``. Without the flag the output is beside the
     file of the flag ``beside``, or of the first word, if ``beside`` is the ``usage`` of the command. ``choices``
-    are its values, for shell completion; the handler checks them.
+    are all its values, in any case; the parser refuses others.
     """
 
     name: str
@@ -106,12 +106,8 @@ def switch(name: str, help_: str, *aliases: str) -> Flag:
 BACKEND = Flag(
     "--backend", "execution backend: auto, operator or adb (default: auto)", "<backend>", choices=BACKENDS
 )
-USER = Flag(
-    "--user", "Android user or profile: a number, or current (the default)", "<user>", choices=("current",)
-)
-ANY_USER = Flag(
-    "--user", "Android user or profile: a number, or current (default: every user)", "<user>", choices=("current",)
-)
+USER = Flag("--user", "Android user or profile: a number, or current (the default)", "<user>")
+ANY_USER = Flag("--user", "Android user or profile: a number, or current (default: every user)", "<user>")
 PASS_ENV = Flag(
     "--pass-env", "variable that skills and MCP servers also receive; may be repeated", "<name>", repeats=True
 )

@@ -1,7 +1,6 @@
 """Every command of ``clawperator``: parsing, suggestions, ``--help`` and the command reference derive from it."""
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 
 from clawperator.commands.actions import ACTION_COMMANDS
 from clawperator.commands.agents import AGENTS, SCHEMA
@@ -123,9 +122,6 @@ COMMANDS: tuple[Command, ...] = (
     _HELP,
 )
 
-# Flags with a value that other implementations of this command line accept: ignored with a warning.
-_FOREIGN_VALUE_FLAGS = ("--name", "--port", "--host")
-
 
 def find_command(name: str, among: tuple[Command, ...] = COMMANDS) -> Command | None:
     """The command of that name or synonym; names come first."""
@@ -172,19 +168,3 @@ def leaves(commands: tuple[Command, ...] = COMMANDS, prefix: str = "") -> Iterat
             yield from leaves(command.subcommands, f"{prefix}{command.name} ")
         else:
             yield prefix + command.name, command
-
-
-def all_flags(commands: tuple[Command, ...] = COMMANDS) -> Iterator[Flag]:
-    for command in commands:
-        yield from command.flags
-        yield from all_flags(command.subcommands)
-
-
-@cache
-def value_flags() -> Mapping[str, int]:
-    """Every flag of any command that takes values, with their number."""
-    known = dict.fromkeys(_FOREIGN_VALUE_FLAGS, 1)
-    for flag in all_flags():
-        if flag.values:
-            known.update(dict.fromkeys((flag.name, *flag.aliases), flag.values))
-    return known

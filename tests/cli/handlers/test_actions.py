@@ -403,6 +403,13 @@ def test_several_flags_make_one_matcher_and_json_makes_one_too() -> None:
     assert matcher == {"textEquals": "A", "resourceId": "b"}
 
 
+@pytest.mark.parametrize("words", [[""], ["--text", ""], ["--text="]])
+def test_an_empty_text_is_refused_with_the_flag_that_clears(words: list[str]) -> None:
+    ran = clawperator("type", *words, "--id", "x", "--dry-run")
+    assert (ran.code, ran.json["code"]) == (1, "MISSING_ARGUMENT")
+    assert "--clear" in ran.json["hint"]
+
+
 def test_a_value_that_begins_with_a_dash_is_written_with_an_equals_sign() -> None:
     assert execution("click", "--text=-5")["actions"][0]["params"]["matcher"] == {"textEquals": "-5"}
     assert execution("click", "--text=--json")["actions"][0]["params"]["matcher"] == {"textEquals": "--json"}

@@ -32,8 +32,6 @@ from clawperator.policy.rules import PolicyEntry
 
 # These print while they run, and have no single result.
 _STREAMING = ("logs", "watch")
-# Codes of documents that exit 0 although nothing was done.
-_NOT_DONE = ("USAGE", "NOT_IMPLEMENTED")
 _LONGEST_LINE = 64 * 1024  # shlex takes quadratic time for a long word
 
 Run = Callable[[ToolContext], ToolResult]
@@ -114,7 +112,7 @@ def _parts(entry: InventoryEntry, words: list[str], prompt: str, context: Comman
     command = find_by_path(path)
     assert command is not None
     title = " ".join(path)
-    options, rest = split_globals(words)
+    options, rest = split_globals(words, command)
     if options.help:
         own = command_entry(msgspec.structs.replace(command, level="read-only"), title, (), {})
         return _Parts(own, lambda _: _help(title))
@@ -354,9 +352,11 @@ def _completed(error: ClawError, title: str) -> ClawError:
 
 def _error(document: Any, code: int, title: str) -> ClawError | None:
     """The error of a command, from the document it printed; None when it succeeded."""
+    if code == 0:
+        return None
     fields = document if isinstance(document, dict) else {}
     name = fields.get("code")
-    if isinstance(name, str) and name in CODES and (code != 0 or name in _NOT_DONE):
+    if isinstance(name, str) and name in CODES:
         details = fields.get("details")
         return ClawError(
             name,
@@ -366,8 +366,6 @@ def _error(document: Any, code: int, title: str) -> ClawError | None:
             operation=title,
             target=title,
         )
-    if code == 0:
-        return None
     summary = fields.get("summary") or f"clawperator {title} exited with {code}"
     return ClawError(
         "UNKNOWN", str(summary), hint=f"Run 'clawperator {title} --help'.", operation=title, target=title

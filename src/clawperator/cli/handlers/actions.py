@@ -180,6 +180,10 @@ def _typed_text(arguments: ParsedArguments) -> Document:
         return {"textFrom": secret}
     if arguments.has("--clear") and arguments.words == ("",) and not arguments.has("--text"):
         return {"text": ""}
+    if "" in (*arguments.words, arguments.get("--text")):
+        raise missing_argument(
+            "type needs a text that is not empty", "Run 'clawperator type \"\" --clear' to clear."
+        )
     return {"text": word_or_flag(arguments, "--text", "type", "the text to type")}
 
 

@@ -10,9 +10,9 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from clawperator.cli.command_line import Call, CommandResult, TextResult, incomplete
+from clawperator.cli.command_line import Call, TextResult
 from clawperator.cli.console import print_bytes
-from clawperator.cli.parsing import by_name, usage
+from clawperator.cli.parsing import by_name, help_hint, usage
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.commands.model import POLICY_VARIABLE, Command, Flag
 from clawperator.commands.registry import COMMANDS, GLOBALS, find_command
@@ -70,14 +70,11 @@ complete -c claw -f -a '(__clawperator_complete)'""",
 Candidate = tuple[str, str]
 
 
-def print_script(call: Call) -> TextResult | CommandResult:
+def print_script(call: Call) -> TextResult:
     """The command ``completion``."""
-    hint = "Run 'clawperator completion --help' for an example."
-    if not call.arguments.words:
-        return incomplete(f"completion needs a shell: {', '.join(_SCRIPTS)}", hint=hint)
-    shell = call.arguments.words[0]
+    shell = call.require(call.word, "a shell: bash, zsh or fish")
     if shell not in _SCRIPTS:
-        raise usage(f"completion knows the shells {', '.join(_SCRIPTS)}, not {shell!r}", hint)
+        raise usage(f"the shell must be bash, zsh or fish, not {shell!r}", help_hint(call.name))
     return TextResult(_SCRIPTS[shell])
 
 

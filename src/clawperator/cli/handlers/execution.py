@@ -10,7 +10,7 @@ from clawperator._base.text import trim
 from clawperator._base.typed import decode
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.console import read_stdin
-from clawperator.cli.parsing import ParsedArguments, invalid, usage
+from clawperator.cli.parsing import ParsedArguments, help_hint, invalid, usage
 from clawperator.commands.model import BACKENDS, BackendName, resolve_handler
 from clawperator.contract.execution import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
@@ -41,12 +41,11 @@ def _with_default_timeout(call: Call) -> Call:
 
 def exec_command(call: Call) -> CommandResult:
     if is_best_effort(call.arguments.words):
-        return CommandResult(
-            {
-                "code": "NOT_IMPLEMENTED",
-                "message": "best-effort execution is not implemented: give the actions explicitly",
-                "goal": call.arguments.get("--goal"),
-            }
+        raise ClawError(
+            "NOT_IMPLEMENTED",
+            "best-effort execution is not implemented: give the actions explicitly",
+            hint=help_hint(call.name),
+            extra={"goal": call.arguments.get("--goal")},
         )
     return run_command(call)
 
@@ -138,10 +137,7 @@ def chosen_backend(arguments: ParsedArguments) -> BackendName:
         from clawperator.device.settings import default_backend
 
         return default_backend()
-    backend = next((backend for backend in BACKENDS if backend == name), None)
-    if backend is None:
-        raise usage(f"--backend must be one of {', '.join(BACKENDS)}, not {name!r}", "Write --backend adb.")
-    return backend
+    return next(backend for backend in BACKENDS if backend == name)
 
 
 def _outline(plan: Plan) -> dict[str, Any]:

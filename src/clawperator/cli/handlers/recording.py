@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from clawperator.cli.command_line import Call, CommandResult, LargeResult, incomplete
+from clawperator.cli.command_line import Call, CommandResult, LargeResult
 from clawperator.cli.console import Progress
 from clawperator.cli.parsing import invalid, usage
 
@@ -14,14 +14,12 @@ _PULL_FOLDER = "./recordings/"
 T = TypeVar("T")
 
 
-def _needs_input(call: Call) -> CommandResult:
-    return incomplete(f"{call.name} needs --input <file>", hint=f"Run 'clawperator {call.name} --help'.")
+def _input(call: Call) -> str:
+    return call.require(call.arguments.get("--input"), "--input <file>")
 
 
 def parse(call: Call) -> CommandResult:
-    source, out = call.arguments.get("--input"), call.arguments.get("--out")
-    if not source:
-        return _needs_input(call)
+    source, out = _input(call), call.arguments.get("--out")
     from clawperator.recording.parse import parse_recording
 
     result, summary = _with_progress(call, lambda progress: parse_recording(source, out, progress=progress))
@@ -31,9 +29,7 @@ def parse(call: Call) -> CommandResult:
 
 
 def describe(call: Call) -> CommandResult | LargeResult:
-    source, out = call.arguments.get("--input"), call.arguments.get("--out")
-    if not source:
-        return _needs_input(call)
+    source, out = _input(call), call.arguments.get("--out")
     from clawperator.recording.describe import describe_file
 
     description = describe_file(source, out)
@@ -53,23 +49,17 @@ def _write_description(description: "Description", file: IO[bytes]) -> None:
 
 
 def export(call: Call) -> CommandResult:
-    source, out = call.arguments.get("--input"), call.arguments.get("--out")
-    if not source:
-        return _needs_input(call)
+    source, out = _input(call), call.arguments.get("--out")
     from clawperator.recording.export import SNAPSHOT_MODES, export_recording
 
-    mode = SNAPSHOT_MODES.get(chosen := call.arguments.get("--snapshots") or "omit")
-    if mode is None:
-        raise usage(f"--snapshots must be omit or include, not {chosen!r}", "Write --snapshots include.")
+    mode = SNAPSHOT_MODES[call.arguments.get("--snapshots") or "omit"]
     return CommandResult(
         _with_progress(call, lambda progress: export_recording(source, out, snapshots=mode, progress=progress))
     )
 
 
 def repair(call: Call) -> CommandResult:
-    source, out = call.arguments.get("--input"), call.arguments.get("--out")
-    if not source:
-        return _needs_input(call)
+    source, out = _input(call), call.arguments.get("--out")
     from clawperator.recording.repair import repair_recording
 
     return CommandResult(repair_recording(source, out))
@@ -80,18 +70,13 @@ def compare(call: Call) -> CommandResult | LargeResult:
     from clawperator.recording.compare.inputs import STRATEGIES
 
     get = call.arguments.get
-    baseline, result, checkpoints = get("--baseline"), get("--result"), get("--checkpoints")
-    if not baseline or not result:
-        return incomplete("recording compare needs --baseline <export.json> and --result <skills-run.json>")
-    mode = MODES.get(chosen := get("--mode") or "auto")
-    if mode is None:
-        return incomplete(f"--mode must be auto, literal or semantic, not {chosen!r}")
-    named = get("--strategy")
-    strategy = STRATEGIES.get(named) if named else None
-    if named and strategy is None:
-        return incomplete(f"--strategy must be {', '.join(STRATEGIES)}, not {named!r}")
+    baseline = call.require(get("--baseline"), "--baseline <export.json>")
+    result = call.require(get("--result"), "--result <file>")
+    checkpoints, named = get("--checkpoints"), get("--strategy")
+    strategy = STRATEGIES[named] if named else None
     if checkpoints and strategy not in (None, "declared"):
-        return incomplete(f"--checkpoints needs --strategy declared, not {strategy}")
+        raise usage(f"--checkpoints needs --strategy declared, not {strategy}", "Write --strategy declared.")
+    mode = MODES[get("--mode") or "auto"]
     report = compare_recording(baseline, result, mode, strategy=strategy, checkpoints_path=checkpoints)
     code = 0 if report.is_match else 1
     if call.options.text:

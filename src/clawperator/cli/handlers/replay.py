@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from clawperator._base.notes import show_status
 from clawperator._base.text import printable, read_number
-from clawperator.cli.command_line import Call, CommandResult, incomplete
+from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import invalid, usage
 
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 def replay_recording(call: Call) -> CommandResult:
-    source = call.arguments.get("--input")
-    if not source:
-        return incomplete(f"{call.name} needs --input <file>", hint=f"Run 'clawperator {call.name} --help'.")
+    source = call.require(call.arguments.get("--input"), "--input <file>")
     last = _last(call.arguments.get("--until"))
 
     from clawperator.replay.demonstration import open_demonstration, plan_replay

@@ -19,7 +19,7 @@ from clawperator.cli.handlers import execution
 from clawperator.commands.registry import COMMANDS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.errors import CODES
-from tests.support.running import clawperator
+from tests.support.running import claw_json, clawperator
 
 BINARY = str(Path(sys.executable).with_name("clawperator"))
 PLAN = {
@@ -117,6 +117,7 @@ def test_pretty_is_the_same_document_indented() -> None:
         ["snapshot", "--device", "--json"],
         ["snapshot", "--output", "yaml"],
         ["snapshot", "--output="],
+        ["snapshot", "--timeout", ""],
         ["snapshot", "--json=yes"],
         ["--json"],
         ["record"],
@@ -280,6 +281,8 @@ def test_exec_rejects_an_invalid_plan(argv: list[str], code: str) -> None:
 def test_exec_best_effort_is_not_implemented() -> None:
     ran = clawperator("exec", "best-effort", "--goal", "buy milk")
     assert (ran.code, ran.json["code"], ran.json["goal"]) == (1, "NOT_IMPLEMENTED", "buy milk")
+    by_claw = claw_json("exec-command", "exec", "best-effort").json
+    assert (by_claw["exit_code"], by_claw["error"]["code"]) == (1, "NOT_IMPLEMENTED")
 
 
 def test_schema_lists_and_prints_and_refuses() -> None:

@@ -51,7 +51,7 @@ class GlobalOptions(Struct, frozen=True):
         """The timeout as a number; ``EXECUTION_VALIDATION_FAILED`` when it is none."""
         if self.timeout is None:
             return None
-        number = read_number(self.timeout) if not is_blank(self.timeout) else 0
+        number = read_number(self.timeout)
         if number is None:
             raise invalid(
                 f"--timeout must be a number of milliseconds, not {self.timeout!r}",
@@ -150,6 +150,8 @@ def split_globals(argv: list[str], command: Command | None = None) -> tuple[Glob
                     raise needs_value(flag, "")
                 inline = argv[i]
                 i += 1
+            if not inline and flag.name != "--device":  # an empty device is none
+                raise needs_value(flag, "")
             given[flag.name] = chosen(flag, inline, "") if flag.choices else inline
     return _options(given), rest
 

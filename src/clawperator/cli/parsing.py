@@ -9,14 +9,13 @@ from typing import NoReturn
 
 from msgspec import Struct
 
-from clawperator._base.text import distance, nearest, read_number
+from clawperator._base.text import nearest, read_number
 from clawperator.commands.model import Command, Flag
 from clawperator.errors import ClawError
 
 MISSING = "<missing>"
 HELP_HINT = "Run 'claw --help' for the commands."
 
-_SIMILAR = 0.75
 # Names of the same thing in different commands.
 _ALSO_CALLED = {"--out": "--path", "--path": "--out", "--file": "--input", "--input": "--file"}
 # Limits of numbers: what a clock can wait for, and what JSON readers can hold.
@@ -104,13 +103,12 @@ def chosen(flag: Flag, text: str, title: str) -> str:
 
 def unknown_flag(token: str, title: str, own: Iterable[Flag], shared: Iterable[Flag]) -> ClawError:
     """``USAGE`` with the nearest name among the flags of the command and the global ones."""
-    name = token.partition("=")[0]
+    name = _cut(token.partition("=")[0])
     flags = by_name((*own, *shared))
-    near = _most_similar(name, flags) or next((flag for flag in flags if flag.endswith(name[1:])), None)
-    if near is None and _ALSO_CALLED.get(name) in flags:
-        near = _ALSO_CALLED[name]
+    likely = (flag for flag in flags if flag.endswith(name[1:]) or flag == _ALSO_CALLED.get(name))
+    near = nearest(name, flags, len(name) // 4) or next(likely, None)
     offer = f" Did you mean {near}?" if near else ""
-    return usage(f"{title or 'clawperator'} has no option {_cut(name)}.{offer}", help_hint(title))
+    return usage(f"{title or 'clawperator'} has no option {name}.{offer}", help_hint(title))
 
 
 def invalid(message: str, hint: str) -> ClawError:
@@ -275,12 +273,6 @@ def is_word(token: str) -> bool:
 
 def _refused(flag: Flag, message: str, hint: str) -> ClawError:
     return invalid(message, hint) if flag.literal else usage(message, hint)
-
-
-def _most_similar(name: str, known: Iterable[str]) -> str | None:
-    scored = [(1 - distance(name, other) / max(len(name), len(other)), other) for other in known]
-    best = max(scored, key=lambda pair: pair[0], default=(0.0, ""))
-    return best[1] if best[0] >= _SIMILAR else None
 
 
 def _cut(text: str) -> str:

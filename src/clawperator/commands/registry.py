@@ -63,7 +63,7 @@ _EXEC = Command(
         "clawperator exec plan.json --validate-only",
         "clawperator exec - --dry-run < plan.json",
     ),
-    handler="clawperator.cli.handlers.execution:exec_command",
+    handler="clawperator.cli.handlers.execution:run_command",
     execution="clawperator.cli.handlers.execution:read_execution",
     level="act",
     raised_by={"--allow-scheme": "full"},

@@ -19,7 +19,7 @@ from clawperator.agent.tools.row import failed_result
 from clawperator.cli.claw.readable import summary_of
 from clawperator.cli.command_line import Call, GlobalOptions, read_arguments, split_globals
 from clawperator.cli.console import Console
-from clawperator.cli.handlers.execution import is_best_effort, is_payload_file, run_execution
+from clawperator.cli.handlers.execution import is_payload_file, run_execution
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.commands.model import Command, Flag, resolve_handler
 from clawperator.commands.registry import find_by_path
@@ -119,7 +119,7 @@ def _parts(entry: InventoryEntry, words: list[str], prompt: str, context: Comman
     arguments = confined_arguments(read_arguments(command, rest, title), context.folder, title)
     call_ = Call(title, arguments, replace(options, json=True, pretty=False), Console("error"))
     own = command_entry(command, title, arguments.words, arguments.values)
-    if command.execution and not is_best_effort(arguments.words):
+    if command.execution:
         execution = ExecutionCall(call_, _confined_document(call_, command, context.folder))
         return _Parts(own, execution.run)
     return _Parts(own, lambda tools: _run_command(call_, tools))

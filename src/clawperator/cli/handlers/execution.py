@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # A document may contain white space; anything longer cannot become a payload.
 _MAX_DOCUMENT_BYTES = 16 * MAX_PAYLOAD_BYTES
 
+_BEST_EFFORT = "best-effort"
+
 
 def run_command(call: Call) -> CommandResult:
     """Build the execution of a command, then run it or print it."""
@@ -39,24 +41,16 @@ def _with_default_timeout(call: Call) -> Call:
     return call if limit is None else replace(call, options=replace(call.options, timeout=f"{limit}"))
 
 
-def exec_command(call: Call) -> CommandResult:
-    if is_best_effort(call.arguments.words):
+def read_execution(call: Call) -> Any:
+    """The document given to ``exec``, which may be any JSON value."""
+    words = call.arguments.words
+    if words == (_BEST_EFFORT,):
         raise ClawError(
             "NOT_IMPLEMENTED",
             "best-effort execution is not implemented: give the actions explicitly",
             hint=help_hint(call.name),
             extra={"goal": call.arguments.get("--goal")},
         )
-    return run_command(call)
-
-
-def is_best_effort(words: tuple[str, ...] | list[str]) -> bool:
-    return list(words[:1]) == ["best-effort"]
-
-
-def read_execution(call: Call) -> Any:
-    """The document given to ``exec``, which may be any JSON value."""
-    words = call.arguments.words
     if call.arguments.has("--goal"):
         raise usage("--goal is only for 'exec best-effort'", "Run 'clawperator exec --help' for its flags.")
     given = call.arguments.get("--payload")
@@ -151,9 +145,13 @@ def _outline(plan: Plan) -> dict[str, Any]:
 
 
 def is_payload_file(text: str) -> bool:
-    """Whether the argument of ``exec`` names a file: it is neither JSON nor ``-`` for stdin."""
+    """Whether the argument of ``exec`` names a file: it is neither JSON, nor ``-`` for stdin, nor best-effort."""
     inline = trim(text)
-    return text != "-" and not inline.startswith("{") and (not inline.startswith("[") or os.path.isfile(text))
+    return (
+        text not in ("-", _BEST_EFFORT)
+        and not inline.startswith("{")
+        and (not inline.startswith("[") or os.path.isfile(text))
+    )
 
 
 def _document(text: str) -> Any:

@@ -37,6 +37,7 @@ from clawperator.recording.events import (
     whole_bounds,
 )
 from clawperator.recording.gaps import SeqGaps
+from clawperator.recording.kinds import SnapshotMode
 from clawperator.recording.masking import PasswordMasker
 from clawperator.recording.paging import NotPagedError, PagedList, pages_of
 from clawperator.recording.reader import Progress, Recording, unreadable
@@ -44,8 +45,6 @@ from clawperator.recording.writing import ListWriter, derived_path, open_output,
 
 # The difference of two 64-bit numbers may not fit 64 bits.
 Difference = int | float
-SnapshotMode = Literal["omit", "include"]
-SNAPSHOT_MODES: Mapping[str, SnapshotMode] = {"omit": "omit", "include": "include"}
 
 
 class Session(Struct, frozen=True):

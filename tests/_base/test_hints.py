@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import clawperator
 from clawperator._base.hints import HINTS
 from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.registry import COMMANDS, find_command
+from clawperator.commands.registry import find_command
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import validate
 from clawperator.errors import CODES, ClawError
@@ -66,7 +66,7 @@ def is_command(program: str, words: list[str]) -> bool:
         return True
     if program == "claw":
         return any(words[0] in (command.name, *command.synonyms) for command in CLAW_COMMANDS)
-    command = find_command(words[0], COMMANDS)
+    command = find_command(words[0])
     if command is None:
         return False
     below = words[1] if len(words) > 1 else "-"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import clawperator as package
 from clawperator.cli.handlers import execution
-from clawperator.commands.registry import COMMANDS
+from clawperator.commands.registry import all_commands
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.errors import CODES
 from tests.support.running import claw_json, clawperator
@@ -46,12 +46,12 @@ def test_no_words_or_help_print_the_overview() -> None:
         assert ran.code == 0
         text = ran.out.decode()
         assert text.startswith("clawperator ")
-        assert all(text.count(f"\n  {command.name} ") == 1 for command in COMMANDS)
+        assert all(text.count(f"\n  {command.name} ") == 1 for command in all_commands())
         assert text.index("clawperator phone start") < text.index("  snapshot ")
 
 
 def test_help_has_no_wide_lines() -> None:
-    names = [[], *([command.name] for command in COMMANDS), ["phone", "start"], ["recording", "compare"]]
+    names = [[], *([command.name] for command in all_commands()), ["phone", "start"], ["recording", "compare"]]
     for words in names:
         text = clawperator("help", *words).out.decode().partition("\nExamples:")[0]
         assert max(map(len, text.splitlines())) <= 100, words
@@ -72,7 +72,7 @@ def test_help_for_an_unknown_subcommand_is_an_error_with_a_suggestion() -> None:
 
 
 def test_each_command_has_help_that_names_its_flags() -> None:
-    for command in COMMANDS:
+    for command in all_commands():
         for verb in command.subcommands or (None,):
             words = [command.name, *([verb.name] if verb else [])]
             if words == ["help"]:
@@ -313,7 +313,7 @@ def test_an_execution_with_a_failed_step_or_status_exits_1(
 @pytest.mark.random
 @given(
     argv=st.lists(
-        st.sampled_from([c.name for c in COMMANDS])
+        st.sampled_from([c.name for c in all_commands()])
         | st.text(max_size=6)
         | st.sampled_from(
             [

@@ -22,11 +22,12 @@ from clawperator.cli.parsing import (
     usage,
 )
 from clawperator.commands.model import Command
-from clawperator.commands.registry import COMMANDS, GLOBALS, find_by_path, find_command, replacement
+from clawperator.commands.registry import GLOBALS, MODULES, SYNONYMS, find_by_path, find_command, replacement
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.contract.execution import Plan
+    from clawperator.operations.call import Caller
 
 
 class GlobalOptions(Struct, frozen=True):
@@ -61,12 +62,16 @@ class GlobalOptions(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A parsed command. ``name`` is its full canonical name: ``recording parse``."""
+    """A parsed command. ``name`` is its full canonical name: ``recording parse``.
+
+    ``caller`` is the agent that runs it; None means the user.
+    """
 
     name: str
     arguments: ParsedArguments
     options: GlobalOptions
     console: Console
+    caller: "Caller | None" = None
 
     def require(self, value: str | None, wanted: str) -> str:
         """The value; ``USAGE`` when it is missing or blank."""
@@ -278,7 +283,7 @@ def _unknown_command(rest: list[str]) -> ClawError:
 def _suggest(word: str) -> str | None:
     """The closest name: fewest edits, then names before synonyms, then the alphabet."""
     most = max(2, len(word) // 2)
-    names = [(distance(word, c.name), 0, c.name) for c in COMMANDS]
-    names += [(distance(word, s), 1, s) for c in COMMANDS for s in c.synonyms]
+    names = [(distance(word, name), 0, name) for name in MODULES]
+    names += [(distance(word, name), 1, name) for name in SYNONYMS]
     best = min(names)
     return best[2] if best[0] <= most else None

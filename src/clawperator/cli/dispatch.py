@@ -147,7 +147,7 @@ def _dispatch(options: GlobalOptions, rest: list[str], argv: list[str]) -> Handl
 def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions) -> HandlerResult:
     console = Console(options.log_level)
     arguments = read_arguments(command, tokens, name)
-    if POLICY_VARIABLE in os.environ:  # started by a claw: its policy holds here too
+    if POLICY_VARIABLE in os.environ and not command.is_operation:  # started by a claw: its policy holds here too
         from clawperator.policy.commands import command_entry
         from clawperator.policy.enforcement import check_calls
 

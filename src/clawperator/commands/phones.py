@@ -1,6 +1,6 @@
 """``clawperator phone``: the simulated phone."""
 
-from clawperator.commands.actions import ACTION_COMMANDS
+from clawperator.commands.actions import COMMANDS as ACTION_COMMANDS
 from clawperator.commands.model import Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.phone:"
@@ -97,3 +97,4 @@ PHONE = Command(
         ),
     ),
 )
+COMMANDS = (PHONE,)

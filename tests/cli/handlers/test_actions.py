@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.commands.registry import COMMANDS
+from clawperator.commands.registry import all_commands
 from clawperator.contract.action_types import Retry
 from clawperator.engine.retry import retry_delays
 from tests.support.running import clawperator
@@ -331,7 +331,7 @@ def test_every_flat_command_shows_a_dry_run_by_all_its_names() -> None:
         "logcat": ["--app", "a.b"],
         "query": ["--text", "A"],
     }
-    plans = [c for c in COMMANDS if any(f.name == "--dry-run" for f in c.flags) and c.name != "exec"]
+    plans = [c for c in all_commands() if any(f.name == "--dry-run" for f in c.flags) and c.name != "exec"]
     assert {c.name for c in plans} == set(argv)
     for command in plans:
         for name in (command.name, *command.synonyms):

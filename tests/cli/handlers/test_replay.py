@@ -54,8 +54,8 @@ def test_a_replay_that_cannot_be_proved_fails_the_command(shown: str, monkeypatc
 @pytest.mark.parametrize(
     ("more", "code"),
     [
-        (("--until", "soon"), "EXECUTION_VALIDATION_FAILED"),
-        (("--until=-1",), "EXECUTION_VALIDATION_FAILED"),
+        (("--until", "soon"), "USAGE"),
+        (("--until=-1",), "USAGE"),
         (("--backend", "telepathy"), "USAGE"),
         ((), "ADB_NOT_FOUND"),
     ],

@@ -15,7 +15,7 @@ from clawperator.cli.console import print_bytes
 from clawperator.cli.parsing import by_name, help_hint, usage
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.commands.model import POLICY_VARIABLE, Command, Flag
-from clawperator.commands.registry import COMMANDS, GLOBALS, find_command
+from clawperator.commands.registry import GLOBALS, all_commands, find_command
 from clawperator.errors import ClawError
 
 # Candidates that stand for what the file system has.
@@ -119,7 +119,7 @@ class _Line:
     def __init__(self, program: str) -> None:
         is_claw = os.path.basename(program) == "claw"
         # claw has the command help besides its rows.
-        commands = (*CLAW_COMMANDS, *(c for c in COMMANDS if c.name == "help")) if is_claw else COMMANDS
+        commands = (*CLAW_COMMANDS, *filter(None, [find_command("help")])) if is_claw else all_commands()
         self._commands = commands
         self._command = Command("", "", subcommands=commands)
         self._shared = CLAW_GLOBALS if is_claw else GLOBALS

@@ -14,7 +14,7 @@ from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.commands.model import POLICY_VARIABLE
 from clawperator.errors import ClawError
 from clawperator.operations.call import operation_names
-from clawperator.operations.model import Field, Operation, all_operations
+from clawperator.operations.model import Operation, ParamField, all_operations
 from clawperator.policy.inheritance import encode_policy
 from clawperator.policy.rules import Policy, read_rule
 from clawperator.serve.access import open_access
@@ -35,7 +35,7 @@ def rules(row: Operation) -> list[str]:
     return [*names, *(f"{name[:-1]}*" for name in names)]
 
 
-def example(field: Field) -> Any:
+def example(field: ParamField) -> Any:
     return "missing.json" if field.type is str else 1
 
 

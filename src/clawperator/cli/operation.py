@@ -17,7 +17,7 @@ from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import ParsedArguments, help_hint, invalid, usage
 from clawperator.commands.model import resolve_handler
 from clawperator.operations.call import CLI, Caller, approve
-from clawperator.operations.model import Field, Operation, Params, find_operation
+from clawperator.operations.model import Operation, ParamField, Params, find_operation
 
 
 def run_operation(line: Call) -> HandlerResult:
@@ -73,11 +73,11 @@ def read_params(operation: Operation, arguments: ParsedArguments) -> Params:
         raise usage(f"{_spelling(field)}: {issue.message}", hint) from None
 
 
-def _spelling(field: Field) -> str:
+def _spelling(field: ParamField) -> str:
     return field.metavar if field.use.word else field.flag
 
 
-def _value(field: Field, arguments: ParsedArguments, hint: str) -> Any:
+def _value(field: ParamField, arguments: ParsedArguments, hint: str) -> Any:
     """The value of a field on the line; ``UNSET`` when it is not given."""
     if field.use.word:
         words = arguments.words[field.use.word - 1 :]

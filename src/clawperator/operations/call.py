@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from clawperator._base.deadline import Deadline, limited
 from clawperator.commands.model import BackendName
 from clawperator.errors import ClawError
-from clawperator.operations.model import Field, Operation, Params, Rule, given_fields
+from clawperator.operations.model import Operation, ParamField, Params, Rule, given_fields
 from clawperator.policy.enforcement import check_calls, policy_in_force
 from clawperator.policy.rules import PolicyEntry
 
@@ -35,10 +35,10 @@ class EntryPoint(Struct, frozen=True):
     name: Literal["cli", "tool", "http", "python"]
     invalid: str
 
-    def spell(self, field: Field) -> str:
+    def spell(self, field: ParamField) -> str:
         return field.flag if self.name == "cli" else field.name
 
-    def spell_value(self, field: Field, value: Any) -> str:
+    def spell_value(self, field: ParamField, value: Any) -> str:
         """A field with a value: ``--strategy declared``, or ``strategy declared``."""
         if field.is_switch:
             return self.spell(field)
@@ -50,7 +50,7 @@ TOOL = EntryPoint("tool", "TOOL_PAYLOAD_INVALID")
 HTTP = EntryPoint("http", "INVALID_BODY")
 
 
-class Progress(Protocol):
+class ProgressListener(Protocol):
     """Receives how much of a long work is done, of how much."""
 
     def __call__(self, done: int, total: int, /) -> None: ...
@@ -79,7 +79,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     folder: str = "."
     confine: Confine | None = None
     lines: Callable[[Iterable[str]], None] = lambda _: None
-    meter: Callable[[], AbstractContextManager[Progress | None]] = nullcontext
+    meter: Callable[[], AbstractContextManager[ProgressListener | None]] = nullcontext
     on_step: Callable[[Any], None] = lambda _: None
     on_device: Callable[[str], None] = lambda _: None
 

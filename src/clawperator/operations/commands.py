@@ -3,7 +3,7 @@
 from msgspec import UNSET
 
 from clawperator.commands.model import BACKEND, OPERATION, Command, Flag, resolve_handler
-from clawperator.operations.model import FAMILIES, Field, Operation, load_family
+from clawperator.operations.model import FAMILIES, Operation, ParamField, load_family
 
 
 def top_command(name: str) -> Command:
@@ -39,13 +39,13 @@ def _command(row: Operation) -> Command:
     )
 
 
-def _word(field: Field) -> str:
+def _word(field: ParamField) -> str:
     if field.is_list:
         return f"[{field.metavar}...]"
     return field.metavar if field.required else f"[{field.metavar}]"
 
 
-def _flag(field: Field) -> Flag:
+def _flag(field: ParamField) -> Flag:
     return Flag(
         field.flag,
         help_of(field),
@@ -57,7 +57,7 @@ def _flag(field: Field) -> Flag:
     )
 
 
-def help_of(field: Field) -> str:
+def help_of(field: ParamField) -> str:
     """The description of a field, with its choices and its default."""
     text = field.description
     if field.choices:

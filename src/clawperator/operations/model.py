@@ -7,7 +7,7 @@ choices (a ``Literal``), default, limits, spelling on command lines and kind of 
         \"\"\"Compare a skill run, or another recording, with a baseline recording.\"\"\"
 
         baseline: Annotated[FilePath, about("export of the baseline recording", path="in")]
-        mode: Annotated[Literal["auto", "literal", "semantic"], about("comparison mode", rare=True)] = "auto"
+        mode: Annotated[CompareMode, about("comparison mode", rare=True)] = "auto"
 
     @operation("recording compare", "clawperator.recording.compare.compare:CompareReport", level="read-only")
     def compare(params: CompareParams, caller: Caller) -> CompareReport: ...
@@ -60,7 +60,7 @@ class Params(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rena
     """Parameters of an operation. The docstring of each subclass is the summary of its operation."""
 
 
-class Field(Struct, frozen=True):
+class ParamField(Struct, frozen=True):
     """A field of parameters, as entry points see it. ``name`` is that in JSON, ``attribute`` that in Python."""
 
     name: str
@@ -148,7 +148,7 @@ class Operation(Struct, frozen=True, kw_only=True):
         return self.run.__module__
 
     @property
-    def fields(self) -> tuple[Field, ...]:
+    def fields(self) -> tuple[ParamField, ...]:
         return fields_of(self.params)
 
     def level_of(self, params: Params) -> Level:
@@ -203,7 +203,7 @@ def all_operations() -> Iterator[Operation]:
 
 
 @cache
-def fields_of(params: type[Params]) -> tuple[Field, ...]:
+def fields_of(params: type[Params]) -> tuple[ParamField, ...]:
     """The fields of a Struct of parameters, in their order."""
     return tuple(_field(info) for info in fields(params))
 
@@ -231,16 +231,16 @@ def document_of(result: Any) -> Any:
     return msgspec.to_builtins(getattr(result, "narrative", result))
 
 
-def given_fields(params: Params) -> Iterator[Field]:
+def given_fields(params: Params) -> Iterator[ParamField]:
     """The fields that differ from their defaults."""
     return (field for field in fields_of(type(params)) if getattr(params, field.attribute) != field.default)
 
 
-def _field(info: FieldInfo) -> Field:
+def _field(info: FieldInfo) -> ParamField:
     type_, metas = _plain_type(info.type)
     description = next((meta.description for meta in metas if meta.description), "")
     use = next((meta.extra["use"] for meta in metas if meta.extra), FieldUse())
-    return Field(
+    return ParamField(
         info.encode_name,
         info.name,
         use.flag or "--" + info.name.replace("_", "-"),

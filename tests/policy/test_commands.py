@@ -231,10 +231,8 @@ def test_a_command_refuses_paths_that_an_agent_may_not_name(
     monkeypatch.chdir(folder)
     command = find_by_path(name.split())
     assert command is not None
-    needed = (
-        [field.flag for field in find_operation(name).fields if field.required] if command.is_operation else []
-    )
-    others = " ".join(f"{other} inside" for other in needed if other != flag.name)
+    needed = [field for field in find_operation(name).fields if field.required] if command.is_operation else []
+    others = " ".join("inside" if f.use.word else f"{f.flag} inside" for f in needed if f.flag != flag.name)
     for spelled in (flag.name, *flag.aliases):
         line = f"{spelled} {outside} {others}"
         refused = claw_json("exec-command", "--permission-mode", "full", name, line).json

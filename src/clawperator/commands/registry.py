@@ -47,7 +47,7 @@ _ROWS = (
     ),
     ("commands.general", "exec"),
     ("operations.recordings", "recording"),
-    ("commands.recording", "report"),
+    ("operations.reports", "report"),
     ("commands.skills", "skills"),
     ("operations.phones", "phone"),
     (

@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.errors import CODES, ClawError
 from clawperator.operations.call import Caller
 from clawperator.operations.model import FAMILIES, Family, FilePath, Params, Rule, about, operation
 from clawperator.recording.kinds import CompareMode, CompareStrategy, SnapshotMode
+from clawperator.recording.listing import ListedRecording, list_recordings
 
 if TYPE_CHECKING:
     from clawperator.device.recordings import PulledRecording
@@ -30,6 +31,33 @@ FAMILIES["recording"] = Family(
 T = TypeVar("T")
 SessionId = Annotated[str, Meta(max_length=MAX_ID_LENGTH)]
 Seq = Annotated[float, Meta(ge=0)]
+
+
+class ListParams(Params, frozen=True, kw_only=True):
+    """List the recordings in a folder, the newest first."""
+
+    folder: Annotated[FilePath, about("folder with recordings", word=1, path="in")] = "recordings"
+
+
+class RecordingList(Struct, frozen=True):
+    recordings: list[ListedRecording]
+    count: int
+
+
+@operation(
+    "recording list",
+    "clawperator.operations.recordings:RecordingList",
+    level="read-only",
+    subject="folder",
+    message=lambda result, _: f"{result.count} recordings",
+    text=_TEXT + "recordings_blocks",
+    route="GET /recordings",
+    errors=("FILESYSTEM_FAILED",),
+    examples=("clawperator recording list",),
+)
+def list_all(params: ListParams, _: Caller) -> RecordingList:
+    found = list_recordings(params.folder)
+    return RecordingList(found, len(found))
 
 
 class PullParams(Params, frozen=True, kw_only=True):

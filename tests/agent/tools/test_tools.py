@@ -35,7 +35,7 @@ NOTES, SETTINGS = "com.clawperator.notes", "com.android.settings"
 READ_ONLY = {
     *("snapshot_ui", "read_text", "read_key_value_pair", "wait_for_node", "wait_for_navigation", "sleep"),
     *("describe_screen", "list_devices", "list_packages", "doctor", "list_skills"),
-    *("recording_describe", "recording_compare", "phone_list", "phone_faults"),
+    *("recording_describe", "recording_compare", "recording_list", "phone_list", "phone_faults"),
     *("wait_until_gone", "wait_for_text_change", "wait_until_idle", "wait_for_any", "query"),
 }
 SECRET = "correct horse battery"
@@ -71,7 +71,8 @@ def test_every_action_is_a_tool_by_its_canonical_name() -> None:
 
 def test_the_other_tools_exist() -> None:
     recordings = {
-        f"recording_{verb}" for verb in ("pull", "parse", "describe", "export", "compare", "replay", "repair")
+        f"recording_{verb}"
+        for verb in ("pull", "parse", "describe", "export", "compare", "replay", "repair", "list")
     }
     others = {
         "run_execution",
@@ -83,6 +84,7 @@ def test_the_other_tools_exist() -> None:
         "run_skill",
         "start_phone",
         "stop_phone",
+        "report",
         *(f"phone_{verb}" for verb in ("list", "reset", "delete", "fault", "faults", "screenshot")),
     }
     assert set(TOOLS) - set(ACTIONS) == recordings | others

@@ -165,6 +165,7 @@ DRIVING: Mapping[str, tuple[str, ...]] = {
 }
 # Commands that need no device.
 LOCAL: Mapping[str, tuple[str, ...]] = {
+    "recording list": ("clawperator recording list missing",),
     "recording parse": (
         "clawperator recording parse --input flow.ndjson",
         "clawperator recording parse --input missing.ndjson",

@@ -43,7 +43,6 @@ RENDERERS: Mapping[str, Renderer] = {
     "skills validate": reports.validated_blocks,
     "skills run": reports.skill_run_blocks,
     **dict.fromkeys(("skills install", "skills update", "skills sync"), listings.synced_blocks),
-    "report": reports.report_blocks,
     "config": listings.config_blocks,
     "mcp": listings.client_blocks,
     "agents init": listings.written_blocks,

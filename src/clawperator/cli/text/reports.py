@@ -1,5 +1,6 @@
 """Reports as text: a verdict with its reasons. ``doctor``, recordings, replays, skills."""
 
+import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -218,6 +219,18 @@ def repaired_blocks(document: Document) -> Iterator[Block]:
     yield Table(("LINE", "BYTES", "REASON"), rows, 2)
     if dropped > len(rows):
         yield f"  … {dropped - len(rows)} more"
+
+
+def recordings_blocks(document: Document) -> Iterator[Block]:
+    rows = [
+        (row["sessionId"], _minute(row["modifiedAt"]), str(row["bytes"]), row["path"])
+        for row in document["recordings"]
+    ]
+    yield Table(("SESSION", "MODIFIED", "BYTES", "FILE"), rows) if rows else "no recordings"
+
+
+def _minute(milliseconds: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(milliseconds / 1000))
 
 
 def report_blocks(document: Document) -> Iterator[Block]:

@@ -18,7 +18,6 @@ from clawperator.device.emulators.avd import Avd
 from clawperator.device.emulators.emulator import RunningEmulator
 from clawperator.device.serials import MAX_SERIAL_BYTES
 from clawperator.device.setup.doctor import Report
-from clawperator.recording.listing import ListedRecording
 from clawperator.serve.page.watched_screens import MAX_WAIT_MS, LeaseHolder, ScreenProblem
 
 _MAX_TIMEOUT_MS = 3_600_000
@@ -72,10 +71,6 @@ class ScreenshotRequest(OnDevice, frozen=True, kw_only=True):
 
 class RecordingRequest(OnDevice, frozen=True, kw_only=True):
     sessionId: SessionId | UnsetType = UNSET
-
-
-class FolderRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    folder: Annotated[FilePath, Meta(description="folder in the folder of the server")] = "recordings"
 
 
 class SkillsRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -165,12 +160,6 @@ class ReplayRequest(OnDevice, frozen=True, kw_only=True):
     allowCoordinates: bool = False
 
 
-class ReportRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    input: Annotated[FilePath, Meta(description="a recording, an export, a saved run or an evidence folder")]
-    compare: Annotated[FilePath, Meta(description="a run to compare a recording with")] | UnsetType = UNSET
-    out: Annotated[FilePath, Meta(description="output file (default: beside the input)")] | UnsetType = UNSET
-
-
 class OpenReportRequest(Struct, frozen=True, forbid_unknown_fields=True):
     path: FilePath
 
@@ -251,11 +240,6 @@ class StoppedEmulator(Struct, frozen=True):
 class DeletedEmulator(Struct, frozen=True):
     avdName: str
     deleted: bool
-
-
-class RecordingList(Struct, frozen=True):
-    recordings: list[ListedRecording]
-    count: int
 
 
 class ShownNode(Struct, frozen=True):

@@ -8,8 +8,6 @@ from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, A
 from clawperator.device.setup.device_checks import HANDSHAKE_MS
 from clawperator.device.setup.doctor import run_doctor
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import check_call
-from clawperator.recording.listing import list_recordings
 from clawperator.serve.http.calls import HttpCall, given
 from clawperator.serve.http.documents import (
     AvdList,
@@ -17,14 +15,12 @@ from clawperator.serve.http.documents import (
     CreateAvdRequest,
     DoctorAnswer,
     EmulatorList,
-    FolderRequest,
     NoFields,
     OnDevice,
     OneSchema,
     OneSkill,
     ProvisionRequest,
     RanSkill,
-    RecordingList,
     RunSkillRequest,
     SchemaList,
     SchemaName,
@@ -120,15 +116,6 @@ def delete_avd(request: AvdRequest, _: HttpCall) -> dict[str, object]:
 
 def provision_avd(request: ProvisionRequest, _: HttpCall) -> emulator.Provisioned:
     return emulator.provision(given(request.name) or DEFAULT_NAME)
-
-
-# Recordings
-
-
-def get_recordings(request: FolderRequest, call: HttpCall) -> RecordingList:
-    check_call("recording_list", "read-only", request.folder)
-    found = list_recordings(call.path(request.folder, "recording list", "read"))
-    return RecordingList(found, len(found))
 
 
 # The doctor and schemas

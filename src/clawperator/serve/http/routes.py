@@ -2,7 +2,6 @@
 
 from clawperator.device.emulators.avd import Avd
 from clawperator.device.emulators.emulator import Provisioned, StartedEmulator
-from clawperator.report.write import ReportResult
 from clawperator.serve.http import documents as d
 from clawperator.serve.http import executions, handlers
 from clawperator.serve.http.calls import CommandRule
@@ -304,14 +303,6 @@ ROUTES: tuple[HttpRoute, ...] = (
     ),
     # Recordings
     HttpRoute(
-        method="GET",
-        path="/recordings",
-        summary="List the recordings in a folder.",
-        request=d.FolderRequest,
-        answer=d.RecordingList,
-        work=handlers.get_recordings,
-    ),
-    HttpRoute(
         method="POST",
         path="/recordings/start",
         summary="Start recording on the device.",
@@ -351,17 +342,6 @@ ROUTES: tuple[HttpRoute, ...] = (
         work=page_recordings.replay,
         errors=(*_REQUEST, *_DEVICE, "RECORDING_PARSE_FAILED"),
         seconds=HOUR_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/recordings/report",
-        summary="Write an HTML report of a recording, a run or kept evidence.",
-        request=d.ReportRequest,
-        answer=ReportResult,
-        work=page_recordings.make_report,
-        rule=CommandRule("report", ("input",), {"compare": "--compare", "out": "--out"}),
-        errors=("REPORT_FAILED",),
-        seconds=LONG_SECONDS,
     ),
     HttpRoute(
         method="GET",

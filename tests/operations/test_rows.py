@@ -30,7 +30,7 @@ def test_a_row_is_complete(row: Operation) -> None:
     names = {field.attribute for field in row.fields}
     assert row.summary.endswith(".")
     assert row.examples
-    assert all(example.startswith(f"clawperator {row.name}") for example in row.examples)
+    assert row.is_alias or all(example.startswith(f"clawperator {row.name}") for example in row.examples)
     assert [field.name for field in row.fields if not field.description or field.description.endswith(".")] == []
     assert not row.subject or row.subject in names
     assert {name for rule in row.rules for name in (rule.field, rule.needs)} <= names

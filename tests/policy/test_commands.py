@@ -191,7 +191,16 @@ def test_an_allow_rule_about_a_tool_allows_the_command_that_does_the_same() -> N
 # Paths
 
 LOOKS_LIKE_A_PATH = re.compile(r"file|folder|path|\.json")
-NO_PATHS = {"--selector", "--container-selector", "--vars", "--output", "--output-format", "--artifact", "--user"}
+NO_PATHS = {
+    "--selector",
+    "--device-profile",
+    "--container-selector",
+    "--vars",
+    "--output",
+    "--output-format",
+    "--artifact",
+    "--user",
+}
 
 
 def every_row() -> list[tuple[str, Command]]:

@@ -85,7 +85,10 @@ def _value(field: ParamField, arguments: ParsedArguments, hint: str) -> Any:
         words = arguments.words[field.use.word - 1 :]
         if field.is_list:
             return list(words)
-        texts = words[:1]
+        flagged = arguments.all(field.flag) if field.has_flag else ()
+        if words and flagged:
+            raise usage(f"give {field.metavar} once: as an argument or with {field.flag}", hint)
+        texts = words[:1] or flagged
     elif field.is_switch:
         return True if arguments.has(field.flag) else UNSET
     else:

@@ -52,8 +52,10 @@ _ROWS = (
     ("operations.phones", "phone"),
     (
         "commands.devices",
-        "watch devices pair packages operator setup grant-device-permissions doctor emulator provision logs",
+        "watch devices pair packages operator setup grant-device-permissions doctor",
     ),
+    ("operations.emulators", "emulator provision"),
+    ("commands.devices", "logs"),
     ("commands.servers", "serve mcp"),
     ("commands.general", "config"),
     ("commands.agents", "agents schema"),

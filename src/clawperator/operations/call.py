@@ -167,8 +167,9 @@ def operation_names(operation: Operation) -> tuple[str, ...]:
     from clawperator.commands.registry import command_names
 
     dashed = operation.name.replace(" ", "-")
-    others = (*command_names(operation.name), operation.tool_name)
-    spelled = (operation.name, *others)
+    full = (operation.name, *operation.aliases)
+    others = (*(name for one in full for name in command_names(one)), operation.tool_name)
+    spelled = (*full, *others)
     marks = (text.replace(" ", mark).replace("-", mark) for text in spelled for mark in ("_", "-", " "))
     return tuple(dict.fromkeys((dashed, *others, *marks)))
 

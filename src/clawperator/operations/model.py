@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType
-from msgspec.structs import FieldInfo, fields
+from msgspec.structs import FieldInfo, fields, replace
 
 from clawperator.commands.model import LEVELS, Level, PathKind
 from clawperator.commands.registry import MODULES
@@ -92,7 +92,8 @@ class ParamField(Struct, frozen=True):
 
     @property
     def has_flag(self) -> bool:
-        return not self.use.word and not self.use.names_device
+        """Whether command lines have a flag for it. A word has one if it is named."""
+        return bool(self.use.flag) or not (self.use.word or self.use.names_device)
 
     @property
     def metavar(self) -> str:
@@ -115,6 +116,7 @@ class Rule(Struct, frozen=True):
 class Operation(Struct, frozen=True, kw_only=True):
     """One thing that the product can do.
 
+    ``aliases`` are other full names of it. Its summary is its ``purpose``, or the docstring of its parameters.
     ``result`` names the type of its result, ``text`` the function that shows it to people, both as
     ``module:name``. ``subject`` is the field that policy rules match; deny and ask rules about what it
     ``performs`` hold for it, too. ``resolve`` looks up files that the
@@ -132,6 +134,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     run: Callable[[Any, Any], Any]
     result: str
     level: Level
+    aliases: tuple[str, ...] = ()
+    is_alias: bool = False
+    purpose: str = ""
     subject: str = ""
     performs: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
@@ -154,7 +159,7 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> str:
-        return (self.params.__doc__ or "").partition("\n")[0]
+        return self.purpose or (self.params.__doc__ or "").partition("\n")[0]
 
     @property
     def tool_name(self) -> str:
@@ -194,6 +199,10 @@ def operation(name: str, result: str, *, level: Level, **columns: Any) -> Callab
         shape = next(iter(function.__annotations__.values()))
         row = Operation(name=name, result=result, level=level, params=shape, run=function, **columns)
         _operations[name] = row
+        for alias in row.aliases:  # a command of its own, but no route and no tool
+            others = (name, *(other for other in row.aliases if other != alias))
+            own = replace(row, name=alias, aliases=others, is_alias=True, tool_alias=row.tool_name)
+            _operations[alias] = replace(own, route="", tool="")
         return function
 
     return add

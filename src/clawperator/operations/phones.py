@@ -95,7 +95,7 @@ class StopPhoneParams(Params, frozen=True, kw_only=True):
     all: Annotated[bool, about("stop every running phone", rare=True)] = False
 
 
-class StoppedPhone(Struct, frozen=True):
+class StoppedSimulatedPhone(Struct, frozen=True):
     serial: str
     state: Literal["stopped"]
     wasRunning: bool
@@ -110,7 +110,7 @@ def _stopped(result: dict[str, Any], _: Caller) -> str:
 
 @operation(
     "phone stop",
-    _HERE + "StoppedPhone",
+    _HERE + "StoppedSimulatedPhone",
     level="act",
     subject="serial",
     message=_stopped,

@@ -35,7 +35,16 @@ NOTES, SETTINGS = "com.clawperator.notes", "com.android.settings"
 READ_ONLY = {
     *("snapshot_ui", "read_text", "read_key_value_pair", "wait_for_node", "wait_for_navigation", "sleep"),
     *("describe_screen", "list_devices", "list_packages", "doctor", "list_skills"),
-    *("recording_describe", "recording_compare", "recording_list", "phone_list", "phone_faults"),
+    *(
+        "recording_describe",
+        "recording_compare",
+        "recording_list",
+        "phone_list",
+        "phone_faults",
+        "emulator_list",
+        "emulator_inspect",
+        "emulator_status",
+    ),
     *("wait_until_gone", "wait_for_text_change", "wait_until_idle", "wait_for_any", "query"),
 }
 SECRET = "correct horse battery"
@@ -85,6 +94,8 @@ def test_the_other_tools_exist() -> None:
         "start_phone",
         "stop_phone",
         "report",
+        *(f"emulator_{verb}" for verb in ("list", "inspect", "create", "start", "stop", "delete", "status")),
+        "emulator_provision",
         *(f"phone_{verb}" for verb in ("list", "reset", "delete", "fault", "faults", "screenshot")),
     }
     assert set(TOOLS) - set(ACTIONS) == recordings | others

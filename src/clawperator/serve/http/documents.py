@@ -14,14 +14,11 @@ from clawperator.contract.keys import KeyName
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.discovery import ListedDevice
-from clawperator.device.emulators.avd import Avd
-from clawperator.device.emulators.emulator import RunningEmulator
 from clawperator.device.serials import MAX_SERIAL_BYTES
 from clawperator.device.setup.doctor import Report
 from clawperator.serve.page.watched_screens import MAX_WAIT_MS, LeaseHolder, ScreenProblem
 
 _MAX_TIMEOUT_MS = 3_600_000
-_PHONE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 DeviceId = Annotated[
     str,
@@ -40,9 +37,6 @@ FilePath = Annotated[
     str, Meta(min_length=1, max_length=4_096, description="a path inside the folder of the server")
 ]
 SessionId = Annotated[str, Meta(min_length=1, max_length=MAX_ID_LENGTH, pattern=f"^{SESSION_ID.pattern}$")]
-AvdName = Annotated[
-    str, Meta(min_length=1, max_length=64, pattern=_PHONE_NAME, description="name of a virtual device")
-]
 Pixel = Annotated[int, Meta(ge=0, le=100_000)]
 SkillId = Annotated[str, Meta(min_length=1, max_length=255, description="skill id")]
 
@@ -88,24 +82,6 @@ class RunSkillRequest(OnDevice, frozen=True, kw_only=True):
     args: list[str] = []
     timeoutMs: Annotated[int, Meta(ge=1, le=_MAX_TIMEOUT_MS)] | UnsetType = UNSET
     expectContains: str | UnsetType = UNSET
-
-
-class AvdRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    name: AvdName
-
-
-class CreateAvdRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """The properties of a new virtual device. Only the supported values are accepted."""
-
-    name: AvdName | UnsetType = UNSET
-    apiLevel: int | UnsetType = UNSET
-    abi: str | UnsetType = UNSET
-    deviceProfile: str | UnsetType = UNSET
-    playStore: bool | UnsetType = UNSET
-
-
-class ProvisionRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    name: AvdName | UnsetType = UNSET
 
 
 class LiveRequest(OnDevice, frozen=True, kw_only=True):
@@ -222,24 +198,6 @@ class RanSkill(Struct, frozen=True, kw_only=True):
     timeoutMs: int | float | UnsetType = UNSET
     expectedSubstring: str | UnsetType = UNSET
     skillResult: dict[str, Any] | None
-
-
-class AvdList(Struct, frozen=True):
-    avds: list[Avd]
-
-
-class EmulatorList(Struct, frozen=True):
-    devices: list[RunningEmulator]
-
-
-class StoppedEmulator(Struct, frozen=True):
-    avdName: str
-    stopped: bool
-
-
-class DeletedEmulator(Struct, frozen=True):
-    avdName: str
-    deleted: bool
 
 
 class ShownNode(Struct, frozen=True):

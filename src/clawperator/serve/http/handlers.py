@@ -1,25 +1,15 @@
 """Work of the other routes: skills, emulators, simulated phones, recordings, the doctor and schemas."""
 
-from msgspec import UNSET
-
 from clawperator import schemas
-from clawperator.device.emulators import emulator
-from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
 from clawperator.device.setup.device_checks import HANDSHAKE_MS
 from clawperator.device.setup.doctor import run_doctor
-from clawperator.errors import ClawError
 from clawperator.serve.http.calls import HttpCall, given
 from clawperator.serve.http.documents import (
-    AvdList,
-    AvdRequest,
-    CreateAvdRequest,
     DoctorAnswer,
-    EmulatorList,
     NoFields,
     OnDevice,
     OneSchema,
     OneSkill,
-    ProvisionRequest,
     RanSkill,
     RunSkillRequest,
     SchemaList,
@@ -68,54 +58,6 @@ def run_one_skill(request: RunSkillRequest, call: HttpCall) -> RanSkill:
         expectedSubstring=ran.expectedSubstring,
         skillResult=ran.skillResult,
     )
-
-
-# Emulators
-
-
-def list_avds(_: NoFields, __: HttpCall) -> AvdList:
-    return AvdList(emulator.list_avds())
-
-
-def list_running(_: NoFields, __: HttpCall) -> EmulatorList:
-    return EmulatorList(emulator.running_emulators())
-
-
-def inspect_avd(request: AvdRequest, _: HttpCall) -> Avd:
-    return emulator.inspect_avd(request.name)
-
-
-def create_avd(request: CreateAvdRequest, _: HttpCall) -> Avd:
-    name = given(request.name) or DEFAULT_NAME
-    supported = {"apiLevel": API_LEVEL, "abi": host_abi(), "deviceProfile": PROFILE, "playStore": True}
-    for field, value in supported.items():
-        wanted = getattr(request, field)
-        if wanted not in (UNSET, value):
-            raise ClawError(
-                "EMULATOR_UNSUPPORTED",
-                f"{field} {wanted!r} is not supported",
-                hint=f"Leave it out, or send {value!r}.",
-                details={"avdName": name, "supported": supported},
-                operation="emulator",
-                target=name,
-            )
-    return emulator.create_avd(name)
-
-
-def start_avd(request: AvdRequest, _: HttpCall) -> emulator.StartedEmulator:
-    return emulator.start_emulator(request.name)
-
-
-def stop_avd(request: AvdRequest, _: HttpCall) -> dict[str, object]:
-    return emulator.stop_emulator(request.name)
-
-
-def delete_avd(request: AvdRequest, _: HttpCall) -> dict[str, object]:
-    return emulator.delete_avd(request.name)
-
-
-def provision_avd(request: ProvisionRequest, _: HttpCall) -> emulator.Provisioned:
-    return emulator.provision(given(request.name) or DEFAULT_NAME)
 
 
 # The doctor and schemas

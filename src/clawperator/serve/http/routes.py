@@ -1,12 +1,10 @@
 """The table of routes: routing, validation, policy and the OpenAPI description derive from it."""
 
-from clawperator.device.emulators.avd import Avd
-from clawperator.device.emulators.emulator import Provisioned, StartedEmulator
 from clawperator.serve.http import documents as d
 from clawperator.serve.http import executions, handlers
 from clawperator.serve.http.calls import CommandRule
 from clawperator.serve.http.operations import operation_routes
-from clawperator.serve.http.route import EXECUTION_SECONDS, HOUR_SECONDS, LONG_SECONDS, HttpRoute
+from clawperator.serve.http.route import EXECUTION_SECONDS, HOUR_SECONDS, HttpRoute
 from clawperator.serve.page import handlers as page
 from clawperator.serve.page import recordings as page_recordings
 from clawperator.serve.page.files import ASSET_PATH
@@ -217,88 +215,6 @@ ROUTES: tuple[HttpRoute, ...] = (
             *("SKILL_NOT_FOUND", "SKILL_EXECUTION_FAILED", "SKILL_EXECUTION_TIMEOUT", "REGISTRY_READ_FAILED"),
             "SKILL_OUTPUT_ASSERTION_FAILED",
         ),
-        seconds=HOUR_SECONDS,
-    ),
-    # Emulators
-    HttpRoute(
-        method="GET",
-        path="/android/emulators",
-        summary="List the virtual devices of this computer.",
-        answer=d.AvdList,
-        work=handlers.list_avds,
-        rule=CommandRule("emulator list"),
-    ),
-    HttpRoute(
-        method="GET",
-        path="/android/emulators/running",
-        summary="List running emulators.",
-        answer=d.EmulatorList,
-        work=handlers.list_running,
-        rule=CommandRule("emulator status"),
-        errors=("ANDROID_SDK_TOOL_MISSING",),
-    ),
-    HttpRoute(
-        method="POST",
-        path="/android/emulators/create",
-        summary="Create a virtual device.",
-        request=d.CreateAvdRequest,
-        answer=Avd,
-        work=handlers.create_avd,
-        rule=CommandRule("emulator create", ("name",)),
-        errors=("EMULATOR_UNSUPPORTED", *_EMULATOR),
-        seconds=HOUR_SECONDS,
-    ),
-    HttpRoute(
-        method="GET",
-        path="/android/emulators/{name}",
-        summary="Describe a virtual device.",
-        request=d.AvdRequest,
-        answer=Avd,
-        work=handlers.inspect_avd,
-        rule=CommandRule("emulator inspect", ("name",)),
-    ),
-    HttpRoute(
-        method="DELETE",
-        path="/android/emulators/{name}",
-        summary="Delete a stopped virtual device.",
-        request=d.AvdRequest,
-        answer=d.DeletedEmulator,
-        work=handlers.delete_avd,
-        rule=CommandRule("emulator delete", ("name",)),
-        errors=("EMULATOR_ALREADY_RUNNING", *_EMULATOR),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/android/emulators/{name}/start",
-        summary="Start a virtual device and wait until it has booted.",
-        request=d.AvdRequest,
-        answer=StartedEmulator,
-        work=handlers.start_avd,
-        rule=CommandRule("emulator start", ("name",)),
-        errors=("EMULATOR_ALREADY_RUNNING", *_EMULATOR),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/android/emulators/{name}/stop",
-        summary="Stop a running emulator.",
-        request=d.AvdRequest,
-        answer=d.StoppedEmulator,
-        work=handlers.stop_avd,
-        rule=CommandRule("emulator stop", ("name",)),
-        errors=("EMULATOR_NOT_RUNNING", *_EMULATOR),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/android/provision/emulator",
-        summary="Provide a booted emulator: a running one, a stopped one, or a new one.",
-        request=d.ProvisionRequest,
-        answer=Provisioned,
-        work=handlers.provision_avd,
-        rule=CommandRule("emulator provision", ("name",)),
-        errors=("EMULATOR_UNSUPPORTED", "ANDROID_SDK_TOOL_MISSING"),
         seconds=HOUR_SECONDS,
     ),
     # Recordings

@@ -6,7 +6,7 @@ from clawperator.api.selectors import SelectorKwargs
 from clawperator.errors import ClawError
 from clawperator.phone.apps.system import DELETE_KEY, ENTER_KEY, SHIFT_KEY, SYMBOLS_KEY, is_symbol
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.core.window import Window
+from clawperator.phone.core.windows import Window
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.old_names import new_keywords
 from clawperator.ui.node import Node

@@ -8,8 +8,7 @@ import time
 from msgspec import Struct
 
 from clawperator.phone.core.settings import SettingsProvider
-from clawperator.phone.core.window import Display, Window
-from clawperator.phone.core.window_manager import WindowManager
+from clawperator.phone.core.windows import Display, Window, WindowManager
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

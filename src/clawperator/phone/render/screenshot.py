@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from clawperator.phone.apps.system import DELETE_KEY, ENTER_KEY, KEYBOARD, LAUNCHER, SHIFT_KEY
-from clawperator.phone.core.window import Window
+from clawperator.phone.core.windows import Window
 from clawperator.phone.render.drawing import Drawing
 from clawperator.phone.render.fonts import capital_height, font_size, text_width
 from clawperator.phone.render.pen import Lettering, Pen

@@ -6,7 +6,7 @@ from clawperator.phone.apps.system import ANDROID, KEYBOARD
 from clawperator.phone.core.kernel import user_name
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.tasks import Task
-from clawperator.phone.core.window import Display
+from clawperator.phone.core.windows import Display
 from clawperator.phone.shell.android.package_manager import activity_of, component_of, tasks_from_top
 from clawperator.phone.toolkit.app import AppProcess, BackStackEntry
 from clawperator.recording.heuristics import SYSTEM_UI

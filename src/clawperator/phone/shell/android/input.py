@@ -6,8 +6,8 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
-from clawperator.phone.core.keys import read_key_code
 from clawperator.phone.core.phone import Phone
+from clawperator.phone.core.user_input import read_key_code
 from clawperator.phone.shell.android.am import log_start
 from clawperator.phone.shell.android.base import (
     Handler,

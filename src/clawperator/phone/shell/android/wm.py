@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from clawperator.phone.core.window import Display
+from clawperator.phone.core.windows import Display
 from clawperator.phone.shell.android.base import (
     FAILED,
     Handler,

@@ -17,8 +17,7 @@ from clawperator.phone.shell.android.base import (
     read_int,
     run_handler,
 )
-from clawperator.phone.shell.android.intents import LAUNCHER, MAIN, Intent
-from clawperator.phone.shell.android.package_manager import ResolvedActivity, find_all
+from clawperator.phone.shell.android.package_manager import LAUNCHER, MAIN, Intent, ResolvedActivity, find_all
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command
 
 _SOURCES = (

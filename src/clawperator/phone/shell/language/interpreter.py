@@ -55,7 +55,6 @@ def load_commands() -> None:
         pm,
         settings,
         uiautomator,
-        wm,
     )
     from clawperator.phone.shell.toybox import (  # noqa: F401 - likewise
         files,

@@ -220,7 +220,7 @@ def _no_space() -> InstallError:
     return InstallError("INSTALL_FAILED_INSUFFICIENT_STORAGE")
 
 
-# The commands
+# The commands of sessions
 
 
 def _install(process: ShellProcess, arguments: ServiceArguments) -> int:
@@ -332,7 +332,7 @@ INSTALL_HANDLERS: dict[str, Handler] = {
 }
 
 
-# Commands
+# All commands of ``pm``
 
 _FEATURES = (
     "android.hardware.bluetooth",

@@ -58,10 +58,6 @@ def load_commands() -> None:
     )
     from clawperator.phone.shell.toybox import (  # noqa: F401 - likewise
         files,
-        find,
-        ls,
-        ps,
-        sed,
         streams,
         system,
         test,

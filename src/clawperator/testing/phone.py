@@ -162,7 +162,7 @@ class SimulatedPhone(OldCalls):
         ``DEVICE_SHELL_UNAVAILABLE`` when it does not end within ``timeout`` seconds of real time, or when it
         writes more than ``max_bytes``.
         """
-        from clawperator.phone.shell.limited import run_limited
+        from clawperator.phone.shell.language.interpreter import run_limited
 
         return ShellAnswer(*run_limited(script, self.phone, stdin, seconds=timeout, max_bytes=max_bytes))
 

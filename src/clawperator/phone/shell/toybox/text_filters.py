@@ -8,7 +8,7 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from clawperator._base.patterns import Regex, RegexError, RegexMatch, Syntax, compile_literal, compile_regex
-from clawperator.phone.shell.language.words import unescape
+from clawperator.phone.shell.language.parser import unescape
 from clawperator.phone.shell.process import ShellProcess, command, decode, encode
 from clawperator.phone.shell.toybox.files import walk
 from clawperator.phone.shell.toybox.options import (

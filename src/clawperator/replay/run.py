@@ -17,8 +17,8 @@ from clawperator.api.results import only_step, read_scrolled
 from clawperator.api.snapshot import Snapshot, read_snapshot
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
+from clawperator.recording.actions import Direction
 from clawperator.recording.heuristics import is_keyboard
-from clawperator.recording.user_actions import Direction
 from clawperator.replay.fingerprint import MIN_SIMILARITY, ScreenMarks, screen_marks
 from clawperator.replay.locate import LocatedTarget, find_field, find_target
 from clawperator.replay.planner import RecordedSteps, ReplayStep

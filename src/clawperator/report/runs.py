@@ -16,7 +16,7 @@ from clawperator.contract.skill_result import (
     SkillResult,
     TextEvidence,
 )
-from clawperator.recording.compare.strategies.derived import checkpoint_sentence
+from clawperator.recording.compare.checkpoints import checkpoint_sentence
 from clawperator.replay.report import ReplayedStep, ReplayReport
 from clawperator.report.action_rows import action_rows, error_facts
 from clawperator.report.builder import (

@@ -7,10 +7,9 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from clawperator._base.text import printable
-from clawperator.recording.actions import read_actions
-from clawperator.recording.compare.strategies.derived import derive_checkpoints
+from clawperator.recording.actions import UserKey, UserText, read_actions
+from clawperator.recording.compare.checkpoints import derive_checkpoints
 from clawperator.recording.export import Export
-from clawperator.recording.user_actions import UserKey, UserText
 from clawperator.skills.templates import (
     RecordedStep,
     SkillTemplate,

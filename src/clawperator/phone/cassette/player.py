@@ -26,10 +26,17 @@ from clawperator.phone.log.buffer import LogBuffer, Priority
 from clawperator.phone.toolkit.app import App, AppScreen, BackStackEntry
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
-from clawperator.recording.actions import CAUSED_WITHIN_MS, read_actions
+from clawperator.recording.actions import (
+    CAUSED_WITHIN_MS,
+    UserKey,
+    UserScroll,
+    UserTap,
+    UserText,
+    WindowShown,
+    read_actions,
+)
 from clawperator.recording.events import ClickFacts, Number
 from clawperator.recording.heuristics import NavigationKey, is_launcher
-from clawperator.recording.user_actions import UserKey, UserScroll, UserTap, UserText, WindowShown
 from clawperator.ui.node import Hierarchy
 
 # Steps: what the user did in the recording, and what the phone showed before each step

@@ -24,7 +24,7 @@ from clawperator.recording.actions import (
 )
 from clawperator.recording.events import ClickFacts, EventFacts, ScrollFacts, TextChangeFacts
 from clawperator.recording.heuristics import SYSTEM_UI, NavigationKey, is_keyboard, is_launcher
-from clawperator.replay.fingerprint import ScreenMarks, recorded_screen, screen_marks
+from clawperator.replay.screens import ScreenMarks, recorded_screen, screen_marks
 from clawperator.replay.target import RecordedTarget, matching_nodes, recorded_target, switch_state
 
 ReplayAction = Literal["open_app", "click", "enter_text", "press"]

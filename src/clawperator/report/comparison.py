@@ -13,7 +13,7 @@ from clawperator.recording.compare.checkpoints import checkpoint_sentence
 from clawperator.recording.compare.step_by_step import StepComparison
 from clawperator.recording.describe import DescribedStep
 from clawperator.report.builder import NOTHING, PageBuilder, RowScreens, RowStatus, compared_screens
-from clawperator.report.page_data import PageRow, Tone, Verdict
+from clawperator.report.page import PageRow, Tone, Verdict
 from clawperator.report.runs import replay_screens
 
 _RELATIONS: dict[str, RowStatus] = {

@@ -20,7 +20,7 @@ from clawperator.recording.masking import PasswordMasker
 from clawperator.recording.reader import Recording, SeqGaps
 from clawperator.report.builder import MAX_ROWS, PageBuilder, ReportParts, RowScreens
 from clawperator.report.comparison import Comparison, RecordedRows, RunScreens, kept_screens
-from clawperator.report.page_data import NO_SCREEN, Mark, PageList, PageRow, filled, plural, seconds
+from clawperator.report.page import NO_SCREEN, Mark, PageList, PageRow, filled, plural, seconds
 from clawperator.report.screens import ScreenTable
 
 STEPS, EVENTS, COMPARISON = "Steps", "Events", "Comparison"

@@ -9,7 +9,7 @@ import pytest
 
 from clawperator.errors import ClawError
 from clawperator.skill_api import Skill, declared_inputs
-from clawperator.skills.result_frame import read_frame
+from clawperator.skills.run import read_frame
 from tests.skills.sample_skills import ID
 
 Captured = pytest.CaptureFixture[str]

@@ -20,7 +20,6 @@ LAYERS = (
     "testing",
     "agent",
     "skills",
-    "skill",
     "skill_api",
     "report",
     "replay",

@@ -16,7 +16,6 @@ from clawperator.engine.clock import VirtualClock
 from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
 from clawperator.testing.failure_files import keep_failure
 from clawperator.testing.failure_report import recorded_calls, report_failure
-from clawperator.testing.old_names import RENAMED, ShellResult, warn_of
 from clawperator.testing.person import Person
 from clawperator.testing.phone import PhonePorts, SimulatedPhone, simulated_phone
 from clawperator.testing.scripted import ScriptedBackend
@@ -27,7 +26,6 @@ __all__ = [
     "PhonePorts",
     "ScriptedBackend",
     "ScriptedDriver",
-    "ShellResult",
     "SimulatedPhone",
     "VirtualClock",
     "keep_failure",
@@ -35,10 +33,3 @@ __all__ = [
     "report_failure",
     "simulated_phone",
 ]
-
-
-def __getattr__(name: str) -> object:
-    if name not in RENAMED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warn_of(f"clawperator.testing.{name}", f"clawperator.testing.{RENAMED[name]}")
-    return globals()[RENAMED[name]]

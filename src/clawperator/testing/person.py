@@ -8,7 +8,6 @@ from clawperator.phone.apps.system import DELETE_KEY, ENTER_KEY, SHIFT_KEY, SYMB
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.windows import Window
 from clawperator.testing.live_screen import LiveScreen
-from clawperator.testing.old_names import new_keywords
 from clawperator.ui.node import Node
 
 
@@ -21,13 +20,11 @@ class Person:
 
     def tap(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> None:
         """Tap the node with this label. ``NODE_NOT_FOUND`` when it is not on the screen."""
-        text, selector = new_keywords(text, selector)
         self._phone.tap(*self._find(text, selector).bounds.centre)
         self._pause()
 
     def press_long(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> None:
         """Press the node with this label for 0.7 seconds."""
-        text, selector = new_keywords(text, selector)
         self._phone.tap(*self._find(text, selector).bounds.centre, hold_ms=700)
         self._pause()
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator._base.files import AtomicFile, why
+from clawperator.api.android_phone import AndroidPhone
 from clawperator.api.phone import ConnectedPhone
 from clawperator.api.snapshot import ScreenSearch
 from clawperator.contract.execution import Action, Plan, validate
@@ -35,7 +36,6 @@ from clawperator.phone.toolkit.app import App
 from clawperator.testing.driver import SimulatedPhoneDriver
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.many_phones import OPEN_PHONES
-from clawperator.testing.old_names import OldCalls, also_runs_scripts
 from clawperator.testing.person import Person
 from clawperator.ui.nearest import NearMatch
 from clawperator.ui.node import Hierarchy
@@ -61,7 +61,7 @@ class PhonePorts(Struct, frozen=True):
     server_port: int
 
 
-class SimulatedPhone(OldCalls):
+class SimulatedPhone(AndroidPhone):
     """A simulated phone in this process: the methods of every phone, on a virtual clock and without sockets.
 
     Only a simulated phone has ``person`` (a user who touches the screen), ``clock``, faults, ``events``
@@ -128,7 +128,6 @@ class SimulatedPhone(OldCalls):
             raise ClawError("RECORDING_PULL_FAILED", message, operation="write", target=path) from e
         return path
 
-    @also_runs_scripts
     def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:
         """Run one command on the phone. Its arguments are quoted: the shell interprets none of them."""
         return self.shell_script(command_line(command, *arguments), timeout=timeout)

@@ -13,6 +13,7 @@ from functools import partial
 from math import ceil, floor
 from typing import IO, NoReturn, Self, TypeVar
 
+from clawperator._base.deadline import Deadline
 from clawperator._base.files import open_regular, why
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError, ClawperatorException
@@ -25,6 +26,7 @@ from clawperator.recording.events import (
     decode_header,
     trim_line,
 )
+from clawperator.recording.masking import PasswordMasker
 
 # Missing events: a phone numbers events from 0, also those that it could not write, so a number that is missing is
 # an event that is missing
@@ -341,3 +343,42 @@ def unreadable(path: str, reason: str, code: str) -> ClawError:
         operation="read",
         target=path,
     )
+
+
+# What to know of a recording before it is used
+
+
+class _Stopped(ClawperatorException):
+    pass
+
+
+def recording_warnings(path: str, deadline: Deadline) -> list[str]:
+    """Missing events, and passwords that are not masked; none for a file that is no readable recording."""
+
+    def stop_in_time(_done: int, _size: int) -> None:
+        if deadline.is_over:
+            raise _Stopped
+
+    masker = PasswordMasker()
+
+    def build(events: Iterator[Event]) -> None:
+        nonlocal masker
+        masker = PasswordMasker()
+        for event in events:
+            masker.mask(event)
+            masker.mask_snapshot(event)
+
+    try:
+        with Recording(path, progress=stop_in_time) as recording:
+            recording.in_order(build)
+            warnings = recording.gaps.warnings()
+    except _Stopped:
+        return ["the recording was not checked to its end: no time was left"]
+    except ClawError:
+        return []
+    if masker.count:
+        warnings.append(
+            f"{masker.count} texts of password fields are not masked in this file; keep it private. "
+            "parse, export, describe and replay mask them."
+        )
+    return warnings

@@ -1,7 +1,7 @@
-"""check, which warns of what a reader should know of a recording, and repair of a damaged one.
+"""repair: copy the complete events of a damaged recording into a new file.
 
-A repair copies the complete events into a new file, byte for byte and in file order; dropped lines are reported.
-The damaged file is not changed.
+Every complete event is kept byte for byte and in file order; dropped lines are reported. The damaged file is not
+changed.
 """
 
 import os
@@ -10,50 +10,11 @@ from typing import IO
 
 from msgspec import Struct
 
-from clawperator._base.deadline import Deadline
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
-from clawperator.errors import ClawError, ClawperatorException
-from clawperator.recording.events import Event, Header, InvalidLineError, decode_event, decode_header, trim_line
-from clawperator.recording.masking import PasswordMasker
-from clawperator.recording.reader import Recording, open_recording, raw_lines, reading
+from clawperator.errors import ClawError
+from clawperator.recording.events import Header, InvalidLineError, decode_event, decode_header, trim_line
+from clawperator.recording.reader import open_recording, raw_lines, reading
 from clawperator.recording.writing import derived_path, open_output
-
-
-class _Stopped(ClawperatorException):
-    pass
-
-
-def recording_warnings(path: str, deadline: Deadline) -> list[str]:
-    """Missing events, and passwords that are not masked; none for a file that is no readable recording."""
-
-    def stop_in_time(_done: int, _size: int) -> None:
-        if deadline.is_over:
-            raise _Stopped
-
-    masker = PasswordMasker()
-
-    def build(events: Iterator[Event]) -> None:
-        nonlocal masker
-        masker = PasswordMasker()
-        for event in events:
-            masker.mask(event)
-            masker.mask_snapshot(event)
-
-    try:
-        with Recording(path, progress=stop_in_time) as recording:
-            recording.in_order(build)
-            warnings = recording.gaps.warnings()
-    except _Stopped:
-        return ["the recording was not checked to its end: no time was left"]
-    except ClawError:
-        return []
-    if masker.count:
-        warnings.append(
-            f"{masker.count} texts of password fields are not masked in this file; keep it private. "
-            "parse, export, describe and replay mask them."
-        )
-    return warnings
-
 
 _CODE = "RECORDING_PARSE_FAILED"
 MAX_REPORTED = 100

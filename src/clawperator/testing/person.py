@@ -3,12 +3,31 @@
 from typing import Unpack
 
 from clawperator.api.selectors import SelectorKwargs
+from clawperator.api.snapshot import ScreenSearch
 from clawperator.errors import ClawError
 from clawperator.phone.apps.system import DELETE_KEY, ENTER_KEY, SHIFT_KEY, SYMBOLS_KEY, is_symbol
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.windows import Window
-from clawperator.testing.live_screen import LiveScreen
-from clawperator.ui.node import Node
+from clawperator.ui.node import Bounds, Hierarchy, Node
+
+
+class LiveScreen(ScreenSearch):
+    """The tree of the active window, read when it is made."""
+
+    __slots__ = ("_frame", "_hierarchy")
+
+    def __init__(self, phone: Phone) -> None:
+        with phone.lock:
+            self._hierarchy = phone.windows.hierarchy()
+            self._frame = phone.windows.display.bounds
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        return self._hierarchy
+
+    @property
+    def frame(self) -> Bounds:
+        return self._frame
 
 
 class Person:

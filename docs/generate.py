@@ -24,7 +24,7 @@ from clawperator.api.phone import ConnectedPhone
 from clawperator.cli.help import claw_help_text, help_text
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import Command
-from clawperator.commands.registry import COMMANDS, leaves
+from clawperator.commands.registry import all_commands, leaves
 from clawperator.contract.action_types import Retry
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import ExecutionShape
@@ -213,7 +213,7 @@ def _without_phone(name: str, command: Command) -> str:
 
 def _help() -> str:
     parts = [f"### clawperator\n\n```text\n{help_text([])}\n```"]
-    for command in COMMANDS:
+    for command in all_commands():
         parts += [f"### {' '.join(words)}\n\n```text\n{help_text(words)}\n```" for words in _names(command)]
     return "\n\n".join(parts)
 

@@ -19,6 +19,7 @@ LAYERS = (
     "pytest_plugin",
     "testing",
     "agent",
+    "operations",
     "skills",
     "skill_api",
     "report",

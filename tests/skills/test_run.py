@@ -251,10 +251,13 @@ def test_declared_inputs_reach_the_script_by_name(tmp_path: Path) -> None:
         assert json.loads(run(registry, "--", *argv).json["output"]) == {"name": "Ann", "times": 2}
 
 
-def test_unknown_flags_are_passed_to_the_skill(tmp_path: Path) -> None:
+def test_flags_after_two_dashes_are_passed_to_the_skill(tmp_path: Path) -> None:
     registry = write_skill(tmp_path, "import os\nprint(os.environ['CLAWPERATOR_SKILL_INPUTS'])", contract=CONTRACT)
-    ran = run(registry, "--name", "Ann", "--times=2", "--expect-contains", "Ann")
+    ran = run(registry, "--expect-contains", "Ann", "--", "--name", "Ann", "--times=2")
     assert json.loads(ran.json["output"]) == {"name": "Ann", "times": 2}
+    ran = run(registry, "--name", "Ann")
+    assert (ran.code, ran.json["code"]) == (1, "USAGE")
+    assert "after '--'" in ran.json["hint"]
 
 
 @pytest.mark.parametrize(

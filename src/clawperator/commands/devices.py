@@ -1,6 +1,6 @@
 """Commands for devices, the Operator app, emulators and the host log."""
 
-from clawperator.commands.actions import ACTION_COMMANDS
+from clawperator.commands.actions import COMMANDS as ACTION_COMMANDS
 from clawperator.commands.model import BACKEND, USER, Command, Flag, switch
 
 _DEVICES = "clawperator.cli.handlers.devices:"
@@ -101,7 +101,7 @@ _WATCH = Command(
     tools=_SNAPSHOT.tools,
 )
 
-DEVICE_COMMANDS = (
+_DEVICE_COMMANDS = (
     _WATCH,
     Command(
         "devices",
@@ -231,3 +231,4 @@ VERSION = Command(
     handler="clawperator.cli.handlers.schema:print_version",
     level="read-only",
 )
+COMMANDS = (*_DEVICE_COMMANDS, VERSION)

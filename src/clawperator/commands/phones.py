@@ -1,6 +1,6 @@
 """``clawperator phone``: the simulated phone."""
 
-from clawperator.commands.actions import ACTION_COMMANDS
+from clawperator.commands.actions import COMMANDS as ACTION_COMMANDS
 from clawperator.commands.model import Command, Flag, switch
 
 _HANDLERS = "clawperator.cli.handlers.phone:"
@@ -11,7 +11,7 @@ _CASSETTE = Flag(
     "--cassette", "recording, or export with snapshots, whose screens the phone shows", "<file>", path="in"
 )
 _SCREENSHOT = next(command for command in ACTION_COMMANDS if command.name == "screenshot")
-_WHICH = "Without --device the only running phone is used."
+_WHICH = "Without --device or CLAWPERATOR_DEVICE_ID the only running phone is used."
 
 PHONE = Command(
     "phone",
@@ -89,7 +89,7 @@ PHONE = Command(
             "[<serial>]",
             flags=(Flag("--path", "output file (default: <serial>.png)", "<file>", ("--file",), path="out"),),
             examples=("clawperator phone screenshot --path screen.png", "clawperator phone screenshot shop"),
-            notes="Without a name the only running phone is used.",
+            notes=_WHICH,
             handler=_HANDLERS + "screenshot",
             level="act",
             tools=_SCREENSHOT.tools,
@@ -97,3 +97,4 @@ PHONE = Command(
         ),
     ),
 )
+COMMANDS = (PHONE,)

@@ -36,6 +36,7 @@ from clawperator.recording.events import (
     own_fields,
     whole_bounds,
 )
+from clawperator.recording.kinds import SnapshotMode
 from clawperator.recording.masking import PasswordMasker
 from clawperator.recording.reader import Progress, Recording, SeqGaps, unreadable
 from clawperator.recording.writing import ListWriter, derived_path, open_output, pretty_json
@@ -135,8 +136,6 @@ def pages_of(elements: Iterable[T]) -> Iterable[Sequence[T]]:
 
 # The difference of two 64-bit numbers may not fit 64 bits.
 Difference = int | float
-SnapshotMode = Literal["omit", "include"]
-SNAPSHOT_MODES: Mapping[str, SnapshotMode] = {"omit": "omit", "include": "include"}
 
 
 class Session(Struct, frozen=True):

@@ -142,7 +142,7 @@ def _check_closing(packages: list[str]) -> None:
         raise ClawError(
             e.code,
             f"the replay closes {' and '.join(packages)} first: {e.message}",
-            hint=f"{e.hint} Or close the apps yourself and add --keep-apps.",
+            hint=f"{e.hint} Or close the apps yourself, and replay without closing them.",
             operation="replay",
             target=e.target,
         ) from e

@@ -70,7 +70,9 @@ def test_every_action_is_a_tool_by_its_canonical_name() -> None:
 
 
 def test_the_other_tools_exist() -> None:
-    recordings = {f"recording_{verb}" for verb in ("pull", "parse", "describe", "export", "compare", "replay")}
+    recordings = {
+        f"recording_{verb}" for verb in ("pull", "parse", "describe", "export", "compare", "replay", "repair")
+    }
     others = {
         "run_execution",
         "describe_screen",

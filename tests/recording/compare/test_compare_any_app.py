@@ -301,8 +301,8 @@ def test_a_broken_second_export_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("argv", [("--strategy", "magic"), ("--strategy", "derived", "--checkpoints", "x.json")])
-def test_flags_that_make_no_sense_are_usage_and_exit_0(folder: Path, argv: tuple[str, ...]) -> None:
-    assert compared(folder, *argv)["code"] == "USAGE"
+def test_flags_that_make_no_sense_are_usage_errors(folder: Path, argv: tuple[str, ...]) -> None:
+    assert compared(folder, *argv, code=1)["code"] == "USAGE"
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])

@@ -32,6 +32,8 @@ ACTING: dict[str, Any] = {
     "POST /recordings/stop": {},
     "POST /recordings/pull": {},
     "POST /recordings/export": {"input": "x.ndjson"},
+    "POST /recordings/parse": {"input": "x.ndjson"},
+    "POST /recordings/repair": {"input": "x.ndjson"},
     "POST /recordings/replay": {"input": "x.ndjson"},
     "POST /recordings/report": {"input": "x.ndjson"},
 }

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.ports import Usage
-from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
+from clawperator.agent.turns.conversation import RunRequest, RunResult, run_request
 from clawperator.agent.turns.results import TurnResult, observe_stop
 from clawperator.cli.claw.event_sinks import open_events
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
@@ -77,7 +77,7 @@ class _Call(Struct, frozen=True):
 def _request(arguments: ParsedArguments) -> RunRequest:
     session_id, resume = chosen_session(arguments)
     is_loop = arguments.name == "turn-loop"
-    brain = arguments.choice("--brain", BRAINS, "offline")
+    brain = arguments.get("--brain") or "offline"
     if brain == "offline" and arguments.has("--model"):
         raise parse_error("argument --model: the offline brain has no model; add --brain", arguments.name)
     limits = ("--max-session-turns", "--max-budget-tokens", "--max-steps")

@@ -32,7 +32,7 @@ _MAX_PORT = 65_535
 
 
 def start(call: Call) -> CommandResult:
-    serial = _named(call) or DEFAULT_SERIAL
+    serial = _named(call)
     options: dict[str, Any] = {
         "seed": _number(call, "--seed", _MAX_SEED),
         "apps": call.arguments.all("--app"),
@@ -43,7 +43,7 @@ def start(call: Call) -> CommandResult:
     }
     if call.options.operator_package:
         options["operator_package"] = call.options.operator_package
-    started = start_simulated(serial, **options)
+    started = start_simulated(DEFAULT_SERIAL if serial is None else serial, **options)
     if not call.options.text and call.console.is_terminal:
         call.console.note(f"use it in a browser: {OPEN_PAGE}")
     return CommandResult(started)
@@ -65,9 +65,7 @@ def reset(call: Call) -> CommandResult:
 
 
 def delete(call: Call) -> CommandResult:
-    serial = _named(call)
-    if serial is None:
-        raise usage("phone delete needs the name of a phone", "Run 'clawperator phone list' to list them.")
+    serial = call.require(_named(call), "the name of a phone")
     was_running = delete_phone(serial, force=call.arguments.has("--force"))
     log_event("phone.deleted", deviceId=serial)
     return CommandResult({"serial": serial, "deleted": True, "wasRunning": was_running})
@@ -104,8 +102,9 @@ def screenshot(call: Call) -> CommandResult:
 
 
 def _chosen(call: Call, *, running: bool, positional: bool = True) -> str:
-    """The phone to use: the named one, or the only one."""
+    """The phone to use: the named one, that of CLAWPERATOR_DEVICE_ID, or the only one."""
     serial = _named(call) if positional else call.options.device
+    serial = serial if serial is not None else os.environ.get("CLAWPERATOR_DEVICE_ID") or None
     if serial is not None:
         return existing_folder(serial).serial
     every = phone_folders()
@@ -129,7 +128,7 @@ def _chosen(call: Call, *, running: bool, positional: bool = True) -> str:
 
 
 def _named(call: Call) -> str | None:
-    return call.arguments.words[0] if call.arguments.words else call.options.device
+    return call.options.device if call.word is None else call.word
 
 
 def _number(call: Call, flag: str, most: int) -> int:

@@ -1,13 +1,11 @@
 """``clawperator report``: write an HTML report."""
 
-from clawperator.cli.command_line import Call, CommandResult, incomplete
+from clawperator.cli.command_line import Call, CommandResult
 
 
 def report(call: Call) -> CommandResult:
-    if not call.arguments.words:
-        hint = "Run 'clawperator report --help'."
-        return incomplete("report needs a path: clawperator report <path>", hint=hint)
+    path = call.require(call.word, "a path: report <path>")
     from clawperator.report.write import write_report
 
     run, out = call.arguments.get("--compare"), call.arguments.get("--out")
-    return CommandResult(write_report(call.arguments.words[0], run=run, out=out))
+    return CommandResult(write_report(path, run=run, out=out))

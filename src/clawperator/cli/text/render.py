@@ -16,6 +16,7 @@ from clawperator.cli.text import listings, reports
 from clawperator.cli.text.layout import Block, Line, Painted, Terminal
 from clawperator.cli.text.outcomes import execution_blocks, match_blocks, plan_blocks
 from clawperator.cli.text.values import document_blocks
+from clawperator.commands.model import resolve_handler
 from clawperator.contract.results import ExecutionResult
 from clawperator.errors import ClawError
 
@@ -49,12 +50,6 @@ RENDERERS: Mapping[str, Renderer] = {
     "skills validate": reports.validated_blocks,
     "skills run": reports.skill_run_blocks,
     **dict.fromkeys(("skills install", "skills update", "skills sync"), listings.synced_blocks),
-    "recording pull": reports.pulled_blocks,
-    "recording parse": reports.parsed_blocks,
-    "recording export": reports.exported_blocks,
-    "recording repair": reports.repaired_blocks,
-    "recording compare": reports.compare_blocks,
-    "recording replay": reports.replay_blocks,
     "report": reports.report_blocks,
     "config": listings.config_blocks,
     "mcp": listings.client_blocks,
@@ -100,8 +95,18 @@ def _blocks(result: CommandResult, members: Any, call: Call | None) -> Iterator[
     elif name == "query":
         yield from match_blocks(members["count"], members["matches"])
     else:
-        render = RENDERERS.get(name)
+        render = RENDERERS.get(name) or _operation_renderer(call)
         yield from render(members) if render is not None else document_blocks(members)
+
+
+def _operation_renderer(call: Call | None) -> Renderer | None:
+    """The renderer that the row of an operation names."""
+    if call is None or call.arguments.command is None or not call.arguments.command.is_operation:
+        return None
+    from clawperator.operations.model import find_operation
+
+    render: Renderer = resolve_handler(find_operation(call.name).text)
+    return render
 
 
 def _done_before(document: Mapping[str, Any]) -> Iterator[Block]:

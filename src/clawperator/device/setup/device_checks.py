@@ -5,12 +5,12 @@ import time
 from msgspec.structs import replace
 
 from clawperator._base.settings import setting
-from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
+from clawperator.contract.wire import accessibility_service
 from clawperator.device.adb.client import Device
 from clawperator.device.android_versions import SUPPORTED, require_supported
 from clawperator.device.device_states import not_ready
 from clawperator.device.discovery import PASSING, READY, ListedDevice, list_devices, resolve_device
-from clawperator.device.serials import device_flag, shell_word
+from clawperator.device.serials import device_flag, shell_word, target_flags
 from clawperator.device.setup.device_facts import DeviceFacts, read_facts
 from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, failed_check, passed
 from clawperator.device.setup.install import read_setting
@@ -245,7 +245,8 @@ def _delivery_failed(id_: str, error: ClawError, device: Device, package: str, v
     if error.code == "RESULT_ENVELOPE_TIMEOUT":
         # The result comes through the log, which some vendors switch off.
         steps += [Step("manual", step) for step in (vendor.steps_for("log") if vendor is not None else [])]
-        steps.append(Step("manual", f"Then run: clawperator snapshot --verbose {device_flag(device.serial)}"))
+        which = target_flags(device.serial, package)
+        steps.append(Step("manual", f"Then run: clawperator snapshot --verbose {which}"))
     return failed_check(id_, error, *steps, title="Restart the Operator")
 
 
@@ -264,7 +265,7 @@ def _not_running(id_: str, reason: str, device: Device, package: str) -> Check:
 
 def _repair_steps(device: Device, package: str) -> list[Step]:
     """Grant missing permissions; if none was missing, ``doctor --fix`` turns the service off and on."""
-    which = f"{device_flag(device.serial)}" + f" --operator-package {package}" * (package != OPERATOR_PACKAGE)
+    which = target_flags(device.serial, package)
     return [
         Step("shell", f"clawperator grant-device-permissions {which}"),
         Step("shell", f"clawperator doctor --fix {which}"),

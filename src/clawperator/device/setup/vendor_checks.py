@@ -3,7 +3,7 @@
 from clawperator._base.text import one_line
 from clawperator.contract.wire import accessibility_service
 from clawperator.device.adb.client import Device, run_shell
-from clawperator.device.serials import device_flag
+from clawperator.device.serials import target_flags
 from clawperator.device.setup.device_facts import DeviceFacts
 from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, failed_check, passed
 from clawperator.device.setup.install import enabled_services
@@ -105,7 +105,7 @@ def check_restricted_settings(device: Device, package: str, api: int) -> Check |
         "Open Settings, Accessibility, and try to turn on the service of Clawperator once.",
         "Open Settings, Apps, Clawperator, the menu with three dots, and choose 'Allow restricted settings'.",
     ]
-    grant = f"clawperator grant-device-permissions {device_flag(device.serial)}"
+    grant = f"clawperator grant-device-permissions {target_flags(device.serial, package)}"
     return Check(
         id=id_,
         status="warn",

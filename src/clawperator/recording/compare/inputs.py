@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import IO, Literal, overload
@@ -26,13 +26,8 @@ from clawperator.recording.compare.checkpoints import (
     read_declaration,
 )
 from clawperator.recording.export import EventSurvey, Export, ExportedEvent, is_export, read_export_file
+from clawperator.recording.kinds import CompareStrategy
 
-Strategy = Literal["solax_heuristic", "declared", "derived"]
-STRATEGIES: Mapping[str, Strategy] = {
-    "declared": "declared",
-    "derived": "derived",
-    "solax_heuristic": "solax_heuristic",
-}
 InputRole = Literal["baseline", "result", "checkpoints"]
 
 _HEAD_BYTES = 4_096
@@ -96,7 +91,7 @@ class ComparedRecording:
         self,
         export: Export,
         role: InputRole,
-        strategy: Strategy,
+        strategy: CompareStrategy,
         declaration: Declaration | None = None,
         like: Sequence[str] = (),
     ) -> None:
@@ -152,7 +147,7 @@ class Baseline(Struct, frozen=True):
     line about the checkpoint at a position.
     """
 
-    strategy: Strategy
+    strategy: CompareStrategy
     package: str | None
     path: CheckpointPath
     problem: str | None
@@ -160,7 +155,7 @@ class Baseline(Struct, frozen=True):
     summary: Callable[[int], str]
 
 
-def build_baseline(recording: ComparedRecording, strategy: Strategy) -> Baseline:
+def build_baseline(recording: ComparedRecording, strategy: CompareStrategy) -> Baseline:
     count = len(recording.path)
     minimum = MINIMUM_SEMANTIC_COVERAGE
     if strategy != "solax_heuristic":

@@ -77,10 +77,6 @@ class RecordingRequest(OnDevice, frozen=True, kw_only=True):
     sessionId: SessionId | UnsetType = UNSET
 
 
-class PullRequest(RecordingRequest, frozen=True, kw_only=True):
-    folder: Annotated[FilePath, Meta(description="output folder in the folder of the server")] = "recordings"
-
-
 class FolderRequest(Struct, frozen=True, forbid_unknown_fields=True):
     folder: Annotated[FilePath, Meta(description="folder in the folder of the server")] = "recordings"
 
@@ -323,13 +319,6 @@ class FaultSet(Struct, frozen=True):
 class RecordingList(Struct, frozen=True):
     recordings: list[ListedRecording]
     count: int
-
-
-class Pulled(Struct, frozen=True, kw_only=True):
-    localPath: str
-    sessionId: str
-    warnings: list[str] | UnsetType = UNSET
-    deviceId: str
 
 
 class ShownNode(Struct, frozen=True):

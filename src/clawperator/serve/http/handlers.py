@@ -5,7 +5,6 @@ from typing import Any
 from msgspec import UNSET
 
 from clawperator import schemas
-from clawperator.agent.tools.recordings import CompareParams, DescribeParams, ExportParams
 from clawperator.device.emulators import emulator
 from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
 from clawperator.device.setup.device_checks import HANDSHAKE_MS
@@ -37,7 +36,6 @@ from clawperator.serve.http.documents import (
     PhoneList,
     PhoneRequest,
     ProvisionRequest,
-    PullRequest,
     RanSkill,
     RecordingList,
     RunSkillRequest,
@@ -182,28 +180,6 @@ def get_recordings(request: FolderRequest, call: HttpCall) -> RecordingList:
     check_call("recording_list", "read-only", request.folder)
     found = list_recordings(call.path(request.folder, "recording list", "read"))
     return RecordingList(found, len(found))
-
-
-def pull_recording(request: PullRequest, call: HttpCall) -> Any:
-    session = {} if request.sessionId is UNSET else {"sessionId": request.sessionId}
-    return call.tool("recording_pull", {**session, "folder": request.folder}, request.deviceId)
-
-
-def export_recording(request: ExportParams, call: HttpCall) -> Any:
-    return call.tool("recording_export", _params(request))
-
-
-def describe_recording(request: DescribeParams, call: HttpCall) -> Any:
-    return call.tool("recording_describe", _params(request))
-
-
-def compare_recordings(request: CompareParams, call: HttpCall) -> Any:
-    return call.tool("recording_compare", _params(request))
-
-
-def _params(request: ExportParams | DescribeParams | CompareParams) -> dict[str, Any]:
-    fields = {name: getattr(request, name) for name in request.__struct_fields__}
-    return {name: value for name, value in fields.items() if value is not UNSET}
 
 
 # The doctor and schemas

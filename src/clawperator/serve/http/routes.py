@@ -1,15 +1,12 @@
 """The table of routes: routing, validation, policy and the OpenAPI description derive from it."""
 
-from clawperator.agent.tools.recordings import CompareParams, DescribeParams, ExportParams
 from clawperator.device.emulators.avd import Avd
 from clawperator.device.emulators.emulator import Provisioned, StartedEmulator
-from clawperator.recording.compare.compare import CompareReport
-from clawperator.recording.describe import Narrative
-from clawperator.recording.export import ExportResult
 from clawperator.report.write import ReportResult
 from clawperator.serve.http import documents as d
 from clawperator.serve.http import executions, handlers
 from clawperator.serve.http.calls import CommandRule
+from clawperator.serve.http.operations import operation_routes
 from clawperator.serve.http.route import EXECUTION_SECONDS, HOUR_SECONDS, LONG_SECONDS, HttpRoute
 from clawperator.serve.page import handlers as page
 from clawperator.serve.page import recordings as page_recordings
@@ -409,46 +406,6 @@ ROUTES: tuple[HttpRoute, ...] = (
     ),
     HttpRoute(
         method="POST",
-        path="/recordings/pull",
-        summary="Copy a finished recording from the device.",
-        request=d.PullRequest,
-        answer=d.Pulled,
-        work=handlers.pull_recording,
-        errors=(*_REQUEST, *_DEVICE, "RECORDING_SESSION_NOT_FOUND", "RECORDING_PULL_FAILED"),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/recordings/export",
-        summary="Export every event of a recording as one JSON file.",
-        request=ExportParams,
-        answer=ExportResult,
-        work=handlers.export_recording,
-        errors=("RECORDING_EXPORT_FAILED", "RECORDING_PARSE_FAILED"),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/recordings/describe",
-        summary="Describe a recording in readable steps.",
-        request=DescribeParams,
-        answer=Narrative,
-        work=handlers.describe_recording,
-        errors=("RECORDING_PARSE_FAILED",),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/recordings/compare",
-        summary="Compare a run, or another recording, with a baseline.",
-        request=CompareParams,
-        answer=CompareReport,
-        work=handlers.compare_recordings,
-        errors=("RECORDING_COMPARE_FAILED",),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
         path="/recordings/replay",
         summary="Replay a recording on a device, and save the result beside it.",
         request=d.ReplayRequest,
@@ -496,4 +453,5 @@ ROUTES: tuple[HttpRoute, ...] = (
         rule=CommandRule("schema", ("name",)),
         errors=("SCHEMA_NOT_FOUND",),
     ),
+    *operation_routes(),
 )

@@ -124,7 +124,7 @@ class PagedList(Generic[T]):
         return b"".join(pieces)
 
 
-def pages_of(elements: Iterable[T]) -> Iterable[Sequence[T]]:
+def _pages_of(elements: Iterable[T]) -> Iterable[Sequence[T]]:
     """The elements of a list that is in memory, or of a paged one, page by page."""
     if isinstance(elements, PagedList):
         return elements.pages()
@@ -451,7 +451,7 @@ class EventSurvey:
 
     def watch(self, events: Iterable[ExportedEvent]) -> Iterator[ExportedEvent]:
         """The events; they are counted page by page, before the first of a page passes."""
-        for page in pages_of(events):
+        for page in _pages_of(events):
             self.gaps.add_page([event.seq for event in page])
             self._packages.update(_packages(page))
             yield from page

@@ -202,7 +202,7 @@ def action_row(
     error = data.get("error", "")
     effect = data.get("effect", "")
     tone: Tone = "bad" if not step.success else "warn" if effect == "unchanged" else "good"
-    named = (target.label, id_of(target.resourceId), target.package, target.key, target.uri)
+    named = (target.label, _id_of(target.resourceId), target.package, target.key, target.uri)
     label = next(filter(None, named), data.get("application_id", "") or around.wanted)
     typed = data.get("text", "") if step.actionType == "enter_text" else ""
     return builder.row(
@@ -228,7 +228,7 @@ def action_row(
         time=around.time,
         package=data.get("resolved_package") or target.package,
         status=RowStatus((effect or "ok") if step.success else error or "failed", tone),
-        screens=RowScreens(screens.before, screens.after, screens.mark or mark_of(target.bounds)),
+        screens=RowScreens(screens.before, screens.after, screens.mark or _mark_of(target.bounds)),
     )
 
 
@@ -245,11 +245,11 @@ def _target(text: str | None) -> _TargetNode:
         return _TargetNode()
 
 
-def id_of(resource_id: str) -> str:
+def _id_of(resource_id: str) -> str:
     return resource_id.rpartition("/")[2]
 
 
-def mark_of(bounds: str) -> Mark | None:
+def _mark_of(bounds: str) -> Mark | None:
     """The place that a text such as ``[0,0][10,10]`` names."""
     box = read_bounds(bounds)
     return None if box.is_empty else (box.left, box.top, box.right, box.bottom)

@@ -59,7 +59,7 @@ class RecordedStep(Struct, frozen=True):
     field: str = ""
 
 
-def read_context(path: str) -> Export:
+def _read_context(path: str) -> Export:
     """Read the export of a recording; ``SKILLS_SCAFFOLD_FAILED`` when that fails."""
     try:
         with open_regular(path) as file:
@@ -147,7 +147,7 @@ def _count(matcher: NodeMatcher, xml: str | None) -> int | None:
     return len(find_nodes(hierarchy, matcher, frame)) if frame is not None else None
 
 
-def matcher_keywords(matcher: NodeMatcher) -> dict[str, Any]:
+def _matcher_keywords(matcher: NodeMatcher) -> dict[str, Any]:
     """A matcher as keyword arguments of the methods of ``clawperator.connect()``."""
     names = {
         "textEquals": "text",
@@ -188,14 +188,14 @@ def _render_skill_md(template: SkillTemplate, steps: Sequence[RecordedStep]) -> 
         app=template.app,
         intent=template.intent,
         description=quote_literal(template.summary),
-        summary=escape_inline(template.summary),
+        summary=_escape_inline(template.summary),
     )
     if template.recording is None:
         return text
     lines = [line for number, step in enumerate(steps[:_MAX_STEPS], 1) for line in _step(number, step)]
     if len(steps) > _MAX_STEPS:
         lines.append(f"{len(steps) - _MAX_STEPS} more steps are in the export.")
-    session = escape_inline(template.recording.session.sessionId)
+    session = _escape_inline(template.recording.session.sessionId)
     return text + _read_template("evidence.md").format(session=session, steps="\n".join(lines))
 
 
@@ -207,10 +207,10 @@ def _step(number: int, step: RecordedStep) -> list[str]:
     action = step.step
     label = f" {quote_literal(action.target)}" if action.target else ""
     text = f", text {quote_literal(action.text)}" if action.text else ""
-    lines = [f"{number}. {action.kind}{label} in `{escape_inline(action.packageName)}` (seq {action.seq}){text}"]
+    lines = [f"{number}. {action.kind}{label} in `{_escape_inline(action.packageName)}` (seq {action.seq}){text}"]
     for suggestion in step.suggestions[:_MAX_SUGGESTIONS]:
         words = ", ".join(
-            f"{name}={quote_literal(value)}" for name, value in matcher_keywords(suggestion.matcher).items()
+            f"{name}={quote_literal(value)}" for name, value in _matcher_keywords(suggestion.matcher).items()
         )
         seen = "" if suggestion.matches is None else f"; found {suggestion.matches} on the recorded screen"
         lines.append(f"   - `{words}`: {suggestion.reason}{seen}")
@@ -223,7 +223,7 @@ def quote_literal(text: str) -> str:
     return f'"{printable(escaped)}"'
 
 
-def escape_inline(text: str) -> str:
+def _escape_inline(text: str) -> str:
     """An untrusted text on one line that cannot end a code span."""
     return printable(text).replace("`", "'")
 
@@ -374,7 +374,7 @@ def _selector(recorded: RecordedStep) -> str:
     """The best selector of a step as keyword arguments; empty when it has none."""
     if recorded.step.kind not in ("click", "choose_suggestion", "enter_text") or not recorded.suggestions:
         return ""
-    keywords: dict[str, Any] = matcher_keywords(recorded.suggestions[0].matcher)
+    keywords: dict[str, Any] = _matcher_keywords(recorded.suggestions[0].matcher)
     return ", ".join(f"{name}={quote_literal(value)}" for name, value in keywords.items())
 
 
@@ -417,7 +417,7 @@ def new_skill(
     folder = known.file(relative)
     if os.path.lexists(folder) or any(entry.get("id") == skill_id for entry in known.entries):
         raise ClawError("SKILL_ALREADY_EXISTS", f"skill {skill_id} already exists", target=skill_id)
-    recording = None if context is None else read_context(context)
+    recording = None if context is None else _read_context(context)
     template = SkillTemplate(skill_id, app, intent, summary or f"TODO: describe {intent}", recording)
     entry = _registry_entry(template, relative)
     files = render_files(template, entry)

@@ -96,7 +96,7 @@ def stress_task(seed: int) -> StressTask:
     )
 
 
-def add_tasks(app: App) -> None:
+def _add_tasks(app: App) -> None:
     """Add the screen of the tasks, and the dialog that covers it."""
     app.screen(SCREEN, title="Task", on_show=_begin)(_task)
     app.dialog(_NOTICE, title="Notice")(_notice)
@@ -188,7 +188,7 @@ def apps() -> list[App]:
         app.screen(scenario.name, title=scenario.title, on_show=scenario.on_show)(_with_status(scenario))
     app.dialog("rating", title="Enjoying Hard Mode?")(_rating)
     app.dialog("terms", title="Terms", cancelable=False)(_terms)
-    add_tasks(app)
+    _add_tasks(app)
     return [app]
 
 

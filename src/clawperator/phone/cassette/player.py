@@ -108,7 +108,7 @@ def steps_of(cassette: Cassette) -> list[CassetteStep]:
     return _StepReader(cassette).steps
 
 
-def first_snapshot(step: CassetteStep) -> int:
+def _first_snapshot(step: CassetteStep) -> int:
     """The first snapshot shown before a step."""
     return step.windows[0].snapshot if step.windows else step.snapshot
 
@@ -128,7 +128,7 @@ def labels(steps: list[CassetteStep], snapshots: list[CassetteSnapshot]) -> dict
     return found
 
 
-def describe_step(step: CassetteStep) -> str:
+def _describe_step(step: CassetteStep) -> str:
     """The action that a step waits for, as text."""
     match step:
         case TapStep(click=click):
@@ -402,7 +402,7 @@ class Player:
             "step": self._at,
             "steps": len(self._steps) - 1,
             "done": is_done,
-            "waitsFor": None if is_done else {"seq": step.seq, "description": describe_step(step)},
+            "waitsFor": None if is_done else {"seq": step.seq, "description": _describe_step(step)},
             "misses": self._misses,
             "lastMiss": self._last_miss,
         }
@@ -525,7 +525,7 @@ class Player:
         self._at = to
         self._visit += 1
         self._prepare(step, typed)
-        self._log("I", f"step {to} of {len(self._steps) - 1} done, next: {describe_step(step)}")
+        self._log("I", f"step {to} of {len(self._steps) - 1} done, next: {_describe_step(step)}")
         if isinstance(step, WaitStep) and step.after_ms is not None:
             self._later(step.after_ms)
 
@@ -594,7 +594,7 @@ class Player:
     # Questions
 
     def _begins_at_home(self) -> bool:
-        return is_launcher(self._cassette.snapshots[first_snapshot(self._steps[0])].package)
+        return is_launcher(self._cassette.snapshots[_first_snapshot(self._steps[0])].package)
 
     def _is_in_front(self) -> bool:
         """Whether one of the recorded apps gets the input."""
@@ -646,7 +646,7 @@ class Player:
         step = self._steps[self._at]
         self._misses += 1
         self._last_miss = {"step": self._at, "kind": kind, "description": description}
-        self._log("W", f"missed: {kind} {description}, while step {self._at} waits for: {describe_step(step)}")
+        self._log("W", f"missed: {kind} {description}, while step {self._at} waits for: {_describe_step(step)}")
 
     def _log(self, priority: Priority, message: str) -> None:
         self._phone.log.write(priority, _TAG, message, SYSTEM_SERVER_PID)

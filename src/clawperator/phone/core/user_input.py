@@ -59,13 +59,13 @@ def tap(phone: TouchTarget, x: int, y: int, hold_ms: int = 100) -> None:
         assert placed.view.on_double_tap is not None
         phone.perform(placed.entry, placed.view.on_double_tap)
     elif placed is not None:
-        press_view(phone, window, placed, long=long and accepts_press(placed, long=True))
+        _press_view(phone, window, placed, long=long and _accepts_press(placed, long=True))
     elif window is phone.windows.active() and not window.bounds.contains(x, y):
         phone.windows.touch_outside(window.entry)
 
 
 def _accepts_touch(placed: PlacedView, *, long: bool) -> bool:
-    if accepts_press(placed, long=long) or accepts_press(placed, long=False):
+    if _accepts_press(placed, long=long) or _accepts_press(placed, long=False):
         return True
     return placed.view.enabled and placed.view.on_double_tap is not None
 
@@ -96,7 +96,7 @@ def drag(phone: TouchTarget, start: tuple[int, int], end: tuple[int, int], durat
     window = phone.windows.window_at(*start)
     held = window.view_at(*start, lambda p: bool(p.view.drag_name)) if window else None
     if window is None or held is None:
-        pressed = window.view_at(*start, lambda p: accepts_press(p, long=True)) if window else None
+        pressed = window.view_at(*start, lambda p: _accepts_press(p, long=True)) if window else None
         if pressed is not None:
             tap(phone, *start, LONG_PRESS_MS + duration_ms)
         else:
@@ -108,16 +108,16 @@ def drag(phone: TouchTarget, start: tuple[int, int], end: tuple[int, int], durat
         phone.perform(target.entry, lambda context: drop(context, held.view.drag_name))
 
 
-def accepts_press(placed: PlacedView, *, long: bool) -> bool:
+def _accepts_press(placed: PlacedView, *, long: bool) -> bool:
     if not placed.view.enabled:
         return False
     return placed.view.on_long_click is not None if long else placed.node.flag("clickable")
 
 
-def press_view(phone: InputTarget, window: Window, placed: PlacedView, *, long: bool) -> bool:
+def _press_view(phone: InputTarget, window: Window, placed: PlacedView, *, long: bool) -> bool:
     """Press a view: emit the event, then run its handlers. False when the view does not accept the press."""
     view, entry = placed.view, placed.entry
-    if not accepts_press(placed, long=long):
+    if not _accepts_press(placed, long=long):
         return False
     if long:
         assert view.on_long_click is not None
@@ -131,7 +131,7 @@ def press_view(phone: InputTarget, window: Window, placed: PlacedView, *, long: 
     if view.checked is not None and view.bind:
         entry.process.state[view.bind] = not entry.process.state.get(view.bind, view.checked)
         if view.on_change:
-            notify_change(phone, placed, "true" if entry.process.state[view.bind] else "false")
+            _notify_change(phone, placed, "true" if entry.process.state[view.bind] else "false")
     if view.on_click:
         phone.perform(entry, view.on_click)
     phone.windows.invalidate()
@@ -145,7 +145,7 @@ def click(phone: TouchTarget, placed: PlacedView, *, long: bool) -> bool:
         return False
     if phone.player is not None and phone.player.pressed(current, *current.node.bounds.centre, long=long):
         return True
-    return press_view(phone, phone.windows.active(), current, long=long)
+    return _press_view(phone, phone.windows.active(), current, long=long)
 
 
 def swipe(phone: TouchTarget, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> None:
@@ -224,7 +224,7 @@ def type_text(phone: InputTarget, text: str) -> None:
         _store(phone, field, before[:at] + character + before[at:], at + 1)
 
 
-def delete_character(phone: InputTarget, *, forward: bool = False) -> None:
+def _delete_character(phone: InputTarget, *, forward: bool = False) -> None:
     """Delete the character before the cursor, or the one after it."""
     field = phone.windows.active().focused_field()
     if field is None:
@@ -237,7 +237,7 @@ def delete_character(phone: InputTarget, *, forward: bool = False) -> None:
     _store(phone, field, before[:cut] + before[cut + 1 :], cut)
 
 
-def move_cursor(phone: InputTarget, to: Callable[[int, int], int]) -> None:
+def _move_cursor(phone: InputTarget, to: Callable[[int, int], int]) -> None:
     """Move the cursor to ``to(position, length)``."""
     field = phone.windows.active().focused_field()
     if field is not None:
@@ -260,11 +260,11 @@ def _store(phone: InputTarget, field: PlacedView, text: str, cursor: int) -> Non
         entry.process.state[view.bind] = text
     else:
         entry.texts[field.key] = text
-    notify_change(phone, field, text)
+    _notify_change(phone, field, text)
     phone.emit(text_event(field, text))
 
 
-def notify_change(phone: InputTarget, placed: PlacedView, value: str) -> None:
+def _notify_change(phone: InputTarget, placed: PlacedView, value: str) -> None:
     """Call the app's ``on_change`` handler with the new value of a field or a switch."""
     change = placed.view.on_change
     if change is not None:
@@ -394,7 +394,7 @@ def _confirm(phone: KeyTarget, *, long: bool, submits: bool) -> None:
     elif field is not None and submits:
         submit(phone, field)
     elif (focused := _focused(phone)) is not None:
-        press_view(phone, window, focused, long=long)
+        _press_view(phone, window, focused, long=long)
 
 
 def _focused(phone: KeyTarget) -> PlacedView | None:
@@ -432,7 +432,7 @@ def _move_focus(phone: KeyTarget, by: int, *, wraps: bool = False) -> None:
 
 def _sideways(phone: KeyTarget, by: int) -> None:
     if phone.windows.active().focused_field() is not None:
-        move_cursor(phone, lambda at, _: at + by)
+        _move_cursor(phone, lambda at, _: at + by)
     else:
         _move_focus(phone, by)
 
@@ -478,12 +478,12 @@ _FUNCTIONS: dict[int, Callable[[KeyTarget], None]] = {
     25: lambda phone: _change_volume(phone, -1),
     26: lambda phone: _set_awake(phone, awake=not phone.windows.awake),
     61: lambda phone: _move_focus(phone, 1, wraps=True),
-    67: delete_character,
+    67: _delete_character,
     82: lambda phone: _set_awake(phone, awake=True),
     111: lambda phone: phone.go_back(),
-    112: lambda phone: delete_character(phone, forward=True),
-    122: lambda phone: move_cursor(phone, lambda *_: 0),
-    123: lambda phone: move_cursor(phone, lambda _, length: length),
+    112: lambda phone: _delete_character(phone, forward=True),
+    122: lambda phone: _move_cursor(phone, lambda *_: 0),
+    123: lambda phone: _move_cursor(phone, lambda _, length: length),
     164: _toggle_mute,
     187: lambda phone: phone.show_recents(),
     223: lambda phone: _set_awake(phone, awake=False),

@@ -65,7 +65,7 @@ def spawn(argv: list[str], log: str) -> tuple[int, int, int]:
     return pid, in_write, out_read
 
 
-def first_line(descriptor: int, title: str) -> bytes:
+def _first_line(descriptor: int, title: str) -> bytes:
     """The first line that the new process prints, within the time to start. ``title`` is shown while it starts."""
     import select
 
@@ -81,7 +81,7 @@ def first_line(descriptor: int, title: str) -> bytes:
     return line
 
 
-def rotated_log(path: str) -> int:
+def _rotated_log(path: str) -> int:
     """The size of the log of earlier runs. One that has grown too large is emptied first."""
     try:
         if os.path.getsize(path) > _MAX_LOG:
@@ -340,7 +340,7 @@ def _status(folder: PhoneFolder) -> dict[str, Any]:
 
 def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
     """Start the process of a phone and wait for its record."""
-    log_start = rotated_log(folder.log)
+    log_start = _rotated_log(folder.log)
     pid, stdin, stdout = spawn(
         [sys.executable, "-P", "-m", "clawperator.phone.process.main", folder.serial], folder.log
     )
@@ -350,7 +350,7 @@ def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
             open(stdin, "wb") as pipe,
         ):  # it ended early: see its log
             pipe.write(msgspec.json.encode(config))
-        line = first_line(stdout, f"starting simulated phone {folder.serial}")
+        line = _first_line(stdout, f"starting simulated phone {folder.serial}")
     finally:
         os.close(stdout)
     try:

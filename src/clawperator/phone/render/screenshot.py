@@ -29,7 +29,7 @@ _KEY_TEXT = 20
 _BATTERY_LEVEL = 100
 
 
-def draw_status_bar(pen: Pen, scene: Scene, ink: int) -> None:
+def _draw_status_bar(pen: Pen, scene: Scene, ink: int) -> None:
     """The time at the left; connections and battery at the right."""
     bar = scene.display.status_bar
     side = min(pen.dp(16), bar.height * 2 // 3)
@@ -62,7 +62,7 @@ def _draw_battery(pen: Pen, right: int, y: int, side: int, ink: int) -> int:
     return body.left - pen.dp(5)
 
 
-def draw_navigation(pen: Pen, nodes: list[Node], ink: int) -> None:
+def _draw_navigation(pen: Pen, nodes: list[Node], ink: int) -> None:
     """Back, Home and Overview as a triangle, a circle and a square."""
     for node in nodes:
         if isinstance(node.source, PlacedView) and node.source.view.id in _NAVIGATION_ICONS:
@@ -70,7 +70,7 @@ def draw_navigation(pen: Pen, nodes: list[Node], ink: int) -> None:
             pen.drawing.icon(_NAVIGATION_ICONS[node.source.view.id], *node.bounds.centre, side, ink)
 
 
-def draw_keyboard(pen: Pen, area: Bounds, nodes: list[Node]) -> None:
+def _draw_keyboard(pen: Pen, area: Bounds, nodes: list[Node]) -> None:
     """Keys with their characters, or with icons where they are not characters."""
     pen.drawing.fill(area, pen.theme.board)
     for node in nodes:
@@ -90,7 +90,7 @@ def draw_keyboard(pen: Pen, area: Bounds, nodes: list[Node]) -> None:
             pen.write(label, key, Lettering(size, pen.theme.ink, centred=True))
 
 
-def draw_toast(pen: Pen, scene: Scene) -> None:
+def _draw_toast(pen: Pen, scene: Scene) -> None:
     """A message near the bottom, in at most two lines."""
     content = scene.display.content
     room = content.width - pen.dp(96)
@@ -135,13 +135,13 @@ def paint(scene: Scene) -> Drawing:
             ink = _draw_background(pen, window, scene)
         _draw_views(pen, window)
     if scene.keyboard is not None:
-        draw_keyboard(pen, scene.keyboard.bounds, scene.keyboard.nodes)
+        _draw_keyboard(pen, scene.keyboard.bounds, scene.keyboard.nodes)
         drawing.fill(display.navigation_bar, theme.board)
     is_home = _is_home(scene.windows[-1])
-    draw_navigation(pen, scene.navigation.nodes, theme.on_wallpaper if is_home else theme.muted)
-    draw_status_bar(pen, scene, ink)
+    _draw_navigation(pen, scene.navigation.nodes, theme.on_wallpaper if is_home else theme.muted)
+    _draw_status_bar(pen, scene, ink)
     if scene.toast:
-        draw_toast(pen, scene)
+        _draw_toast(pen, scene)
     return drawing
 
 

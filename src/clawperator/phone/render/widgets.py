@@ -32,7 +32,7 @@ class DrawnView(Struct, frozen=True, eq=False):
         return self.area.left <= self.window.left and self.area.right >= self.window.right
 
 
-def text_colour(pen: Pen, drawn: DrawnView) -> int:
+def _text_colour(pen: Pen, drawn: DrawnView) -> int:
     """The colour of the text of a view."""
     theme, view = pen.theme, drawn.view
     if not view.enabled:
@@ -52,7 +52,7 @@ def text_colour(pen: Pen, drawn: DrawnView) -> int:
     return theme.muted if view.tone == "muted" else theme.ink
 
 
-def square_around(x: int, y: int, side: int) -> Bounds:
+def _square_around(x: int, y: int, side: int) -> Bounds:
     """A square with a point in its middle."""
     return Bounds(x - side // 2, y - side // 2, x - side // 2 + side, y - side // 2 + side)
 
@@ -62,7 +62,7 @@ def square_around(x: int, y: int, side: int) -> Bounds:
 _FIELD_TEXT_PADDING = 12
 
 
-def draw_toggle(pen: Pen, drawn: DrawnView) -> None:
+def _draw_toggle(pen: Pen, drawn: DrawnView) -> None:
     """A switch, a check box or a radio button: with a label before or after it, or alone in the middle."""
     node, area = drawn.node, drawn.area
     name = drawn.view.class_name
@@ -79,7 +79,7 @@ def draw_toggle(pen: Pen, drawn: DrawnView) -> None:
     else:
         draw(pen, (inside.left + pen.dp(12), y), node)
         words = Bounds(inside.left + pen.dp(36), inside.top, inside.right, inside.bottom)
-    pen.write(label, words, Lettering(drawn.view.size, text_colour(pen, drawn)))
+    pen.write(label, words, Lettering(drawn.view.size, _text_colour(pen, drawn)))
 
 
 def _switch(pen: Pen, at: tuple[int, int], node: Node) -> None:
@@ -98,7 +98,7 @@ def _switch(pen: Pen, at: tuple[int, int], node: Node) -> None:
 
 def _check_box(pen: Pen, at: tuple[int, int], node: Node) -> None:
     theme, drawing = pen.theme, pen.drawing
-    square = square_around(*at, pen.dp(20))
+    square = _square_around(*at, pen.dp(20))
     if node.checked:
         drawing.rounded(square, pen.dp(3), theme.accent if node.enabled else theme.on_disabled)
         drawing.icon("check", *at, pen.dp(18), theme.on_accent)
@@ -109,19 +109,19 @@ def _check_box(pen: Pen, at: tuple[int, int], node: Node) -> None:
 def _radio(pen: Pen, at: tuple[int, int], node: Node) -> None:
     theme, drawing = pen.theme, pen.drawing
     ink = theme.accent if node.checked else theme.muted
-    drawing.outline(square_around(*at, pen.dp(22)), pen.dp(11), pen.dp(2), ink)
+    drawing.outline(_square_around(*at, pen.dp(22)), pen.dp(11), pen.dp(2), ink)
     if node.checked:
         drawing.disc(*at, pen.dp(5.5), ink)
 
 
-def draw_progress(pen: Pen, drawn: DrawnView) -> None:
+def _draw_progress(pen: Pen, drawn: DrawnView) -> None:
     """A bar, or a ring where there is room for it."""
     theme, drawing, area = pen.theme, pen.drawing, drawn.area
     if area.height >= pen.dp(32):
         side = min(area.height, pen.dp(44))
-        drawing.outline(square_around(*area.centre, side), side // 2, pen.dp(4), theme.chosen)
+        drawing.outline(_square_around(*area.centre, side), side // 2, pen.dp(4), theme.chosen)
         with drawing.clipped(Bounds(area.centre[0], area.top, area.right, area.bottom)):
-            drawing.outline(square_around(*area.centre, side), side // 2, pen.dp(4), theme.accent)
+            drawing.outline(_square_around(*area.centre, side), side // 2, pen.dp(4), theme.accent)
         return
     half = max(1, min(pen.dp(2), area.height // 2))
     middle = area.centre[1]
@@ -134,7 +134,7 @@ def draw_progress(pen: Pen, drawn: DrawnView) -> None:
     )
 
 
-def draw_slider(pen: Pen, drawn: DrawnView) -> None:
+def _draw_slider(pen: Pen, drawn: DrawnView) -> None:
     """A track, filled to the percentage of the text, and the text."""
     theme, drawing = pen.theme, pen.drawing
     inside = pen.inset(drawn.area, 16, 0)
@@ -153,7 +153,7 @@ def draw_slider(pen: Pen, drawn: DrawnView) -> None:
 # Text fields
 
 
-def draw_field(pen: Pen, drawn: DrawnView) -> None:
+def _draw_field(pen: Pen, drawn: DrawnView) -> None:
     theme, drawing, node = pen.theme, pen.drawing, drawn.node
     box = pen.inset(drawn.area, 4, 4)
     drawing.rounded(box, pen.dp(8), theme.raised)
@@ -225,13 +225,13 @@ def draw_view(pen: Pen, drawn: DrawnView) -> None:
     if view.shows_time:
         _clock(pen, drawn)
     elif view.edits:
-        draw_field(pen, drawn)
+        _draw_field(pen, drawn)
     elif drawn.node.checkable:
-        draw_toggle(pen, drawn)
+        _draw_toggle(pen, drawn)
     elif name.endswith("ProgressBar"):
-        draw_progress(pen, drawn)
+        _draw_progress(pen, drawn)
     elif name.endswith("SeekBar"):
-        draw_slider(pen, drawn)
+        _draw_slider(pen, drawn)
     elif view.layout != "leaf":
         _container(pen, drawn)
     else:
@@ -317,7 +317,7 @@ def _label(pen: Pen, drawn: DrawnView) -> None:
     # A description is visible only where an app has nothing else to show.
     shown = node.text if view.tone else node.label
     if shown and view.size > 1:
-        style = Lettering(view.size, text_colour(pen, drawn), centred, _is_at_the_top(drawn))
+        style = Lettering(view.size, _text_colour(pen, drawn), centred, _is_at_the_top(drawn))
         pen.write(shown, _inside(pen, drawn), style, spare=pen.dp(view.padding))
 
 
@@ -338,7 +338,7 @@ def _inside(pen: Pen, drawn: DrawnView) -> Bounds:
 def _clock(pen: Pen, drawn: DrawnView) -> None:
     """The time in large digits, and the date below."""
     inside = pen.inset(drawn.area, drawn.view.padding, 4)
-    ink, middle = text_colour(pen, drawn), inside.top + inside.height * 2 // 3
+    ink, middle = _text_colour(pen, drawn), inside.top + inside.height * 2 // 3
     pen.write(pen.time, Bounds(inside.left, inside.top, inside.right, middle), Lettering(drawn.view.size, ink))
     date = Lettering(drawn.view.size / 3, ink)
     pen.write(pen.date, Bounds(inside.left, middle, inside.right, inside.bottom), date)
@@ -409,7 +409,7 @@ def _image(pen: Pen, drawn: DrawnView) -> None:
     node, view, area = drawn.node, drawn.view, drawn.area
     x, y = area.centre
     side = min(pen.dp(_ICON), area.width, area.height)
-    ink = text_colour(pen, drawn)
+    ink = _text_colour(pen, drawn)
     if view.selected:
         ink = pen.theme.accent
     if view.tone in {"accent", "danger"}:
@@ -421,7 +421,7 @@ def _image(pen: Pen, drawn: DrawnView) -> None:
     elif name:
         pen.drawing.icon(name, x, y, side, ink)
     elif node.label:
-        pen.drawing.outline(square_around(x, y, side + pen.dp(8)), side, pen.dp(2), ink)
+        pen.drawing.outline(_square_around(x, y, side + pen.dp(8)), side, pen.dp(2), ink)
         _letter(pen, node.label, x, y, side, ink)
     else:
         pen.drawing.icon(_unnamed(node), x, y, side, ink)

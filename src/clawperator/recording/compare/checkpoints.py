@@ -44,7 +44,7 @@ class FoundCheckpoints(Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-def event_summary(event: ExportedEvent) -> str:
+def _event_summary(event: ExportedEvent) -> str:
     """One line that identifies the event of a checkpoint."""
     if isinstance(event, ExportedPressKey):
         return f"press_key:{event.key}"
@@ -55,10 +55,10 @@ def event_summary(event: ExportedEvent) -> str:
     return f"{event.kind}:{event.packageName}:{next(filter(None, labels), f'seq-{event.seq}')}"
 
 
-def baseline_checkpoint(name: str, event: ExportedEvent) -> BaselineCheckpoint:
+def _baseline_checkpoint(name: str, event: ExportedEvent) -> BaselineCheckpoint:
     """The checkpoint that an event of an export proves."""
     text = event.text if isinstance(event, ExportedTextChange) else None
-    return BaselineCheckpoint(name, event.seq, event.kind, event_summary(event), text)
+    return BaselineCheckpoint(name, event.seq, event.kind, _event_summary(event), text)
 
 
 # Declared checkpoints: each is an id and a rule that finds its event in a recording
@@ -129,7 +129,7 @@ def find_declared_checkpoints(declaration: Declaration, export: Export) -> Found
     places = [(name, place) for name, place in found.items() if place is not None]
     ordered = sorted(places, key=lambda item: item[1][0])
     return FoundCheckpoints(
-        tuple(baseline_checkpoint(name, event) for name, (_, event) in ordered), tuple(problems)
+        tuple(_baseline_checkpoint(name, event) for name, (_, event) in ordered), tuple(problems)
     )
 
 
@@ -379,7 +379,7 @@ MINIMUM_SEMANTIC_COVERAGE = 2
 def find_solax_checkpoints(export: Export) -> FoundCheckpoints:
     """The checkpoints found in a demonstration, in the order of ``REQUIRED``. All of them must be found."""
     checkpoints = tuple(
-        baseline_checkpoint(name, event)
+        _baseline_checkpoint(name, event)
         for name, event in zip(REQUIRED, _required_events(export), strict=True)
         if event is not None
     )

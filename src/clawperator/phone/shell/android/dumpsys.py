@@ -30,7 +30,7 @@ from clawperator.recording.heuristics import SYSTEM_UI
 # ``dumpsys activity`` and ``dumpsys window``: the activity in front, the tasks, and the focused window
 
 
-def record_id(*parts: object) -> str:
+def _record_id(*parts: object) -> str:
     """The hex id of an object in a dump. It stays the same as long as the object exists."""
     return f"{zlib.crc32(repr(parts).encode()) & 0xFFFFFFF:07x}"
 
@@ -38,7 +38,7 @@ def record_id(*parts: object) -> str:
 # Activities
 
 
-def dump_activities(phone: Phone, words: list[str]) -> str:
+def _dump_activities(phone: Phone, words: list[str]) -> str:
     section = next((word for word in words if not word.startswith("-")), "activities")
     if section in {"activities", "a"}:
         return _activities(phone)
@@ -53,19 +53,19 @@ def dump_activities(phone: Phone, words: list[str]) -> str:
     return f"Bad activity command, or no activities match: {section}\n"
 
 
-def activity_record(task: Task, entry: BackStackEntry) -> str:
-    number = record_id(task.number, entry.screen.name, task.entries.index(entry))
+def _activity_record(task: Task, entry: BackStackEntry) -> str:
+    number = _record_id(task.number, entry.screen.name, task.entries.index(entry))
     return f"ActivityRecord{{{number} u0 {component_of(entry).short} t{task.number}}}"
 
 
 def _resumed(task: Task) -> str:
-    return activity_record(task, task.shown()[0])
+    return _activity_record(task, task.shown()[0])
 
 
 def _process_record(phone: Phone, process: AppProcess) -> str:
     package = process.app.package
     user = user_name(phone.packages[package].uid).replace("_", "")
-    return f"ProcessRecord{{{record_id(process.pid)} {process.pid}:{package}/{user}}}"
+    return f"ProcessRecord{{{_record_id(process.pid)} {process.pid}:{package}/{user}}}"
 
 
 def _task_text(phone: Phone, task: Task) -> str:
@@ -75,7 +75,7 @@ def _task_text(phone: Phone, task: Task) -> str:
     visible = str(task is phone.tasks.front).lower()
     activities = [entry for entry in task.entries if entry.screen.kind == "activity"]
     return (
-        f"Task{{{record_id(task.number)} #{task.number} type={kind} A={uid}:{package} U=0 visible={visible}"
+        f"Task{{{_record_id(task.number)} #{task.number} type={kind} A={uid}:{package} U=0 visible={visible}"
         f" mode=fullscreen translucent=false sz={len(activities)}}}"
     )
 
@@ -94,7 +94,7 @@ def _activities(phone: Phone) -> str:
         for number, entry in reversed(list(enumerate(activities))):
             state = "RESUMED" if task is front and entry is task.shown()[0] else "STOPPED"
             lines += [
-                f"    * Hist  #{number}: {activity_record(task, entry)}",
+                f"    * Hist  #{number}: {_activity_record(task, entry)}",
                 f"      packageName={entry.package} processName={entry.package}",
                 f"      app={_process_record(phone, task.process)}",
                 f"      mActivityComponent={component_of(entry).short}",
@@ -122,7 +122,7 @@ def _top(phone: Phone) -> str:
         uid = phone.packages[component.package].uid
         lines += [
             f"TASK {task.number}:{component.package} id={task.number} userId=0",
-            f"  ACTIVITY {component.short} {record_id(task.number)} pid={task.process.pid} userId=0 uid={uid}",
+            f"  ACTIVITY {component.short} {_record_id(task.number)} pid={task.process.pid} userId=0 uid={uid}",
             "",
         ]
     return "".join(f"{line}\n" for line in lines)
@@ -149,7 +149,7 @@ def _processes(phone: Phone) -> str:
 # Windows
 
 
-def dump_windows(phone: Phone, words: list[str]) -> str:
+def _dump_windows(phone: Phone, words: list[str]) -> str:
     section = next((word for word in words if not word.startswith("-")), "")
     parts = {
         "windows": _windows,
@@ -183,7 +183,7 @@ def _title(phone: Phone, entry: BackStackEntry) -> str:
 
 
 def _window(title: str, *parts: object) -> str:
-    return f"Window{{{record_id(title, *parts)} u0 {title}}}"
+    return f"Window{{{_record_id(title, *parts)} u0 {title}}}"
 
 
 def _focus(phone: Phone) -> str:
@@ -460,7 +460,7 @@ def _resolver(package: Package) -> str:
         "Activity Resolver Table:\n"
         "  Non-Data Actions:\n"
         "      android.intent.action.MAIN:\n"
-        f"        {record_id(component.full)} {component.short} filter {record_id(component.full, 'filter')}\n"
+        f"        {_record_id(component.full)} {component.short} filter {_record_id(component.full, 'filter')}\n"
         '          Action: "android.intent.action.MAIN"\n'
         f'          Category: "android.intent.category.{"LAUNCHER" if package.app.launchable else "HOME"}"\n\n'
     )
@@ -477,19 +477,19 @@ def _package(phone: Phone, package: Package) -> str:
     requested = sorted({*INSTALL_PERMISSIONS, *granted})
     runtime = [p for p in granted if p in RUNTIME_PERMISSIONS]
     install = [*INSTALL_PERMISSIONS, *(p for p in granted if p not in RUNTIME_PERMISSIONS)]
-    signatures = f"version:3, signatures:[{record_id(name, 'key')}], past signatures:[]"
+    signatures = f"version:3, signatures:[{_record_id(name, 'key')}], past signatures:[]"
     state = f"installed=true hidden=false suspended=false stopped={stopped} notLaunched=false enabled=0"
     lines = [
-        f"  Package [{name}] ({record_id(name)}):",
+        f"  Package [{name}] ({_record_id(name)}):",
         f"    userId={package.uid}",
         f"    appId={package.uid}",
-        f"    pkg=Package{{{record_id(name, 'pkg')} {name}}}",
+        f"    pkg=Package{{{_record_id(name, 'pkg')} {name}}}",
         f"    codePath={package.path.rpartition('/')[0]}",
         f"    resourcePath={package.path.rpartition('/')[0]}",
         "    primaryCpuAbi=arm64-v8a",
         f"    versionCode={package.version_code} minSdk=21 targetSdk=35",
         f"    versionName={package.app.version or 'null'}",
-        f"    signatures=PackageSignatures{{{record_id(name, 'signatures')} {signatures}}}",
+        f"    signatures=PackageSignatures{{{_record_id(name, 'signatures')} {signatures}}}",
         f"    flags=[ {' '.join(flags)} ]",
         f"    pkgFlags=[ {' '.join(flags)} ]",
         f"    dataDir=/data/user/0/{name}",
@@ -511,7 +511,7 @@ def _package(phone: Phone, package: Package) -> str:
 
 _DUMPS: Mapping[str, Dump] = {
     "accessibility": _accessibility,
-    "activity": dump_activities,
+    "activity": _dump_activities,
     "battery": _battery,
     "display": _display,
     "input_method": _input_method,
@@ -522,5 +522,5 @@ _DUMPS: Mapping[str, Dump] = {
     "settings": _settings,
     "SurfaceFlinger": _surface,
     "wifi": _wifi,
-    "window": dump_windows,
+    "window": _dump_windows,
 }

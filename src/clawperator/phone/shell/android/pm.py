@@ -210,7 +210,7 @@ _all: WeakKeyDictionary[Phone, InstallSessions] = WeakKeyDictionary()
 _all_lock = threading.Lock()
 
 
-def sessions_of(phone: Phone) -> InstallSessions:
+def _sessions_of(phone: Phone) -> InstallSessions:
     """The install sessions of a phone."""
     with _all_lock:
         return _all.setdefault(phone, InstallSessions(phone))
@@ -291,7 +291,7 @@ def _install_abandon(process: ShellProcess, arguments: ServiceArguments) -> int:
 def _report(process: ShellProcess, run: Callable[[InstallSessions], str]) -> int:
     """Print the one line that clients read: success, or ``Failure`` and the reason."""
     try:
-        line, code = run(sessions_of(process.phone)), 0
+        line, code = run(_sessions_of(process.phone)), 0
     except InstallError as e:
         line, code = f"Failure [{e}]", 1
     process.write(f"{line}\n")

@@ -82,7 +82,7 @@ class RedirectionError(ClawperatorException):
 # Redirections
 
 
-def run_redirected(shell: ShellState, redirections: tuple[Redirection, ...], run: Callable[[], int]) -> int:
+def _run_redirected(shell: ShellState, redirections: tuple[Redirection, ...], run: Callable[[], int]) -> int:
     """Run something with other streams, which are closed and restored afterwards."""
     if not redirections:
         return run()
@@ -98,7 +98,7 @@ def run_redirected(shell: ShellState, redirections: tuple[Redirection, ...], run
         shell.streams = before
 
 
-def redirect_permanently(shell: ShellState, redirections: tuple[Redirection, ...]) -> None:
+def _redirect_permanently(shell: ShellState, redirections: tuple[Redirection, ...]) -> None:
     """Redirect the shell's own streams, as ``exec`` with no command does. The files stay open."""
     streams = dict(shell.streams)
     for redirection in redirections:
@@ -152,7 +152,7 @@ def _usable(fd: int, stream: InputStream | OutputStream) -> InputStream | Output
 # Pipelines
 
 
-def run_stages(shell: ShellState, stages: Sequence[CommandNode]) -> int:
+def _run_stages(shell: ShellState, stages: Sequence[CommandNode]) -> int:
     """Run all stages at once, each reading the output of the one before. Returns the status of the last."""
     if len(stages) > MAX_STAGES:
         raise ShellError("can't fork - try again")
@@ -195,7 +195,7 @@ def _stage(shell: ShellState, command: CommandNode, source: Pipe | None, target:
 # Background jobs
 
 
-def start_job(shell: ShellState, line: AndOrList) -> None:
+def _start_job(shell: ShellState, line: AndOrList) -> None:
     """Run ``line &`` in a subshell of its own thread."""
     if len(shell.jobs) >= MAX_JOBS:
         raise ShellError("can't fork - try again")
@@ -231,25 +231,25 @@ def _is_detached(line: AndOrList) -> bool:
 # Simple commands: functions, builtins, commands of the phone, scripts in its file system
 
 
-def run_simple(shell: ShellState, command: SimpleCommand) -> int:
+def _run_simple(shell: ShellState, command: SimpleCommand) -> int:
     shell.substitution_status = 0
     argv = _expand(shell, command.words)
     values = [(name, expand_text(shell, word)) for name, word in command.assignments]
     if not argv:
         for name, value in values:
             shell.assign(name, value)
-        return run_redirected(shell, command.redirections, lambda: shell.substitution_status)
+        return _run_redirected(shell, command.redirections, lambda: shell.substitution_status)
     if "x" in shell.options:
         shell.write_error(f"+ {' '.join(argv)}")
     if argv == ["exec"]:
         try:
-            redirect_permanently(shell, command.redirections)
+            _redirect_permanently(shell, command.redirections)
         except RedirectionError as e:
             shell.report_error(str(e))
             raise Exit(1) from None
         return 0
     with _assigned(shell, values):
-        return run_redirected(shell, command.redirections, lambda: shell.run_argv(argv))
+        return _run_redirected(shell, command.redirections, lambda: shell.run_argv(argv))
 
 
 def _expand(shell: ShellState, words: tuple[Word, ...]) -> list[str]:
@@ -329,7 +329,7 @@ def _not_found(shell: ShellState, name: str) -> int:
 # Groups, branches and loops
 
 
-def run_compound(shell: ShellState, command: CompoundCommand) -> int:
+def _run_compound(shell: ShellState, command: CompoundCommand) -> int:
     match command:
         case CommandGroup():
             return _run_group(shell, command)
@@ -533,7 +533,7 @@ class Interpreter(ShellState):
     def run_list(self, commands: CommandList) -> int:
         for line in commands:
             if line.background:
-                start_job(self, line)
+                _start_job(self, line)
             else:
                 self._run_and_or(line)
         return self.status
@@ -558,7 +558,7 @@ class Interpreter(ShellState):
         if len(pipeline.stages) == 1:
             self.run_command(pipeline.stages[0])
         else:
-            self.status = run_stages(self, pipeline.stages)
+            self.status = _run_stages(self, pipeline.stages)
         if pipeline.negated:
             self.status = int(not self.status)
 
@@ -567,13 +567,13 @@ class Interpreter(ShellState):
         if self.cancelled.is_set():
             raise Exit(INTERRUPTED)
         if isinstance(command, SimpleCommand):
-            self.status = run_simple(self, command)
+            self.status = _run_simple(self, command)
         elif isinstance(command, FunctionDefinition):
             self.functions[command.name] = command.body
             self.status = 0
         else:
-            self.status = run_redirected(
-                self, command.redirections, lambda: self.run_nested(lambda: run_compound(self, command))
+            self.status = _run_redirected(
+                self, command.redirections, lambda: self.run_nested(lambda: _run_compound(self, command))
             )
         return self.status
 

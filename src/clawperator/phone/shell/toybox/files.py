@@ -31,7 +31,7 @@ def join(folder: str, name: str) -> str:
     return f"{folder.rstrip('/')}/{name}"
 
 
-def base_name(path: str) -> str:
+def _base_name(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
@@ -107,7 +107,7 @@ def _read_test(word: str, value: str, *, negated: bool) -> Callable[[ListedFile]
     pattern = Pattern([(value.lower() if fold else value, False)])
 
     def test(file: ListedFile) -> bool:
-        text = file.name if word == "-path" else base_name(file.name)
+        text = file.name if word == "-path" else _base_name(file.name)
         return pattern.matches(text.lower() if fold else text) != negated
 
     return test
@@ -185,7 +185,7 @@ def basename(process: ShellProcess) -> int:
         suffix = names[1] if len(names) > 1 else ""
         names = names[:1]
     for name in names:
-        base = base_name(name) or "/" * name.startswith("/")
+        base = _base_name(name) or "/" * name.startswith("/")
         process.write((base.removesuffix(suffix) if base != suffix else base) + "\n")
     return 0
 
@@ -215,7 +215,7 @@ def format_time(seconds: float, form: str = "%Y-%m-%d %H:%M") -> str:
     return time.strftime(form, time.gmtime(seconds))
 
 
-def human_size(size: int) -> str:
+def _human_size(size: int) -> str:
     value = float(size)
     for unit in ("", "K", "M", "G"):
         if value < 1024 or unit == "G":
@@ -288,7 +288,7 @@ class _Listing:
             return
         rows = []
         for file in files:
-            size = human_size(file.status.size) if "h" in self.options else str(file.status.size)
+            size = _human_size(file.status.size) if "h" in self.options else str(file.status.size)
             user, group = ("2000", "2000") if "n" in self.options else owner(file.path)
             links = "2" if file.status.is_dir else "1"
             rows.append((stat.filemode(file.status.mode), links, user, group, size, file))
@@ -392,7 +392,7 @@ def du(process: ShellProcess) -> int:
         for shown, depth in reversed(folders):
             if not depth or "s" not in options:
                 size = sizes[shown]
-                process.write(f"{human_size(size * 1024) if 'h' in options else size}\t{shown}\n")
+                process.write(f"{_human_size(size * 1024) if 'h' in options else size}\t{shown}\n")
     return 0
 
 
@@ -400,7 +400,7 @@ def du(process: ShellProcess) -> int:
 def df(process: ShellProcess) -> int:
     options = CommandOptions(process, "hk")
     space = process.phone.storage.space()
-    unit = human_size if "h" in options else lambda size: str(size // 1024)
+    unit = _human_size if "h" in options else lambda size: str(size // 1024)
     rows = [("Filesystem", "Size" if "h" in options else "1K-blocks", "Used", "Available", "Use%", "Mounted on")]
     mounts = [("/dev/block/dm-0", "/"), ("/dev/block/dm-8", "/data"), ("/dev/fuse", "/storage/emulated")]
     wanted = {_mount(process.path(name)) for name in options.operands}
@@ -472,7 +472,7 @@ def _targets(process: ShellProcess, operands: list[str]) -> list[tuple[str, str]
     if len(sources) > 1 and not into:
         process.error(f"'{last}' not directory")
         return None
-    return [(source, join(last, base_name(source)) if into else last) for source in sources]
+    return [(source, join(last, _base_name(source)) if into else last) for source in sources]
 
 
 @command("cp")
@@ -532,7 +532,7 @@ def rm(process: ShellProcess) -> int:
     for name in options.operands:
         try:
             path = process.path(name)
-            if base_name(name) in {".", "..", ""}:
+            if _base_name(name) in {".", "..", ""}:
                 status = process.error(f"bad path '{name}'")
             elif not storage.stat(path).is_dir:
                 storage.remove(path)
@@ -602,7 +602,7 @@ def ln(process: ShellProcess) -> int:
     """Links are refused: a link could lead out of the phone's folder."""
     options = CommandOptions(process, "sfnvT")
     require_operands(process, options.operands)
-    target = (options.operands[1:] or [base_name(options.operands[0])])[-1]
+    target = (options.operands[1:] or [_base_name(options.operands[0])])[-1]
     return process.error(f"cannot create link from '{options.operands[0]}' to '{target}': Permission denied")
 
 

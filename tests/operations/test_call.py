@@ -31,7 +31,7 @@ OPERATIONS = {row.name: row for row in all_operations()}
 
 def rules(row: Operation) -> list[str]:
     """Every name of an operation that a rule can have, and a prefix of each."""
-    names = [name for name in operation_names(row.name) if " " not in name]
+    names = [name for name in operation_names(row) if " " not in name]
     return [*names, *(f"{name[:-1]}*" for name in names)]
 
 
@@ -101,7 +101,11 @@ def test_a_rule_by_any_name_denies_an_operation_at_every_entry_point(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+# They fail without the file, the phone or the name that they need, and so do nothing.
+HARMLESS = [row.name for row in OPERATIONS.values() if any(f.required for f in row.fields)]
+
+
+@pytest.mark.parametrize("name", HARMLESS)
 @pytest.mark.parametrize("call", [by_command, by_exec_command, by_tool, by_route])
 def test_a_rule_about_another_operation_denies_nothing(
     name: str,

@@ -16,7 +16,7 @@ from clawperator.commands import registry
 from clawperator.commands.model import BACKEND, resolve_handler
 from clawperator.commands.registry import MODULES, leaves
 from clawperator.operations import model
-from clawperator.operations.model import Operation, Params, about, all_operations, find_operation
+from clawperator.operations.model import Operation, Params, about, all_operations, copied_fields, find_operation
 from clawperator.serve.http.openapi import describe_routes
 from clawperator.serve.http.operations import operation_routes
 from tests.support.hanging import HANG_SECONDS
@@ -43,7 +43,7 @@ def test_no_flag_is_without_a_field() -> None:
     for name, command in leaves():
         if command.is_operation:
             row = find_operation(name)
-            flags = [field.flag for field in row.fields if not field.use.word]
+            flags = [field.flag for field in row.fields if field.has_flag]
             assert [flag.name for flag in command.flags] == flags + [BACKEND.name] * row.runs_plans
 
 
@@ -76,12 +76,8 @@ def one_option_more(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """``recording compare`` with one more field in its Struct."""
     row = find_operation("recording compare")
     field: Any = ("colour", Annotated[str, about("colour of the verdict")], "red")
-    old = [
-        (info.name, info.type) if info.required else (info.name, info.type, info.default)
-        for info in msgspec.structs.fields(row.params)
-    ]
     settings: Any = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True, "rename": "camel"}
-    shape = msgspec.defstruct("CompareParams", [*old, field], bases=(Params,), **settings)
+    shape = msgspec.defstruct("CompareParams", [*copied_fields(row.params), field], bases=(Params,), **settings)
     monkeypatch.setitem(model._operations, row.name, msgspec.structs.replace(row, params=shape))
     registry._load.cache_clear()
     registry.all_commands.cache_clear()

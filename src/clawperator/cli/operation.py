@@ -23,7 +23,7 @@ from clawperator.operations.model import Operation, ParamField, Params, find_ope
 def run_operation(line: Call) -> HandlerResult:
     """Run the operation that a command line names."""
     operation = find_operation(line.name)
-    params = read_params(operation, line.arguments)
+    params = read_params(operation, line)
     caller = line.caller or user_caller(line)
     approved = approve(operation, params, caller)
     if operation.around:
@@ -49,13 +49,15 @@ def output_of(line: Call, operation: Operation, result: Any) -> HandlerResult:
 # Parameters
 
 
-def read_params(operation: Operation, arguments: ParsedArguments) -> Params:
+def read_params(operation: Operation, line: Call) -> Params:
     """The parameters of a command line. ``USAGE`` names the flags that are missing, or the one that is wrong."""
     hint = help_hint(operation.name)
     given: dict[str, Any] = {}
     missing = []
     for field in operation.fields:
-        value = _value(field, arguments, hint)
+        value = _value(field, line.arguments, hint)
+        if value is UNSET and field.use.names_device:
+            value = line.options.device or UNSET
         if value is not UNSET and not (field.required and value == ""):
             given[field.name] = value
         elif field.required:
@@ -87,9 +89,11 @@ def _value(field: ParamField, arguments: ParsedArguments, hint: str) -> Any:
     elif field.is_switch:
         return True if arguments.has(field.flag) else UNSET
     else:
-        texts = arguments.all(field.flag)
-    if field.is_list:
-        return list(texts) if texts else UNSET
+        texts = arguments.all(field.flag) if field.has_flag else ()
+    if field.is_mapping and texts:
+        return {name: setting or "on" for name, _, setting in (text.partition("=") for text in texts)}
+    if field.is_list and texts:
+        return list(texts)
     if not texts:
         return UNSET
     text = texts[-1]
@@ -117,6 +121,7 @@ def user_caller(line: Call) -> Caller:
         backend=chosen_backend(line.arguments) if line.arguments.has("--backend") else None,
         deadline=Deadline(None if timeout is None else timeout / 1000),
         lines=lambda lines: None if options.text else line.console.lines("info", map(printable, lines)),
+        is_terminal=line.console.is_terminal,
         meter=lambda: _meter(line),
         on_step=lambda outcome: show_step(line, outcome),
     )

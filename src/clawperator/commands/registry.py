@@ -49,7 +49,7 @@ _ROWS = (
     ("operations.recordings", "recording"),
     ("commands.recording", "report"),
     ("commands.skills", "skills"),
-    ("commands.phones", "phone"),
+    ("operations.phones", "phone"),
     (
         "commands.devices",
         "watch devices pair packages operator setup grant-device-permissions doctor emulator provision logs",

@@ -66,6 +66,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     """Who calls an operation: the entry point, the device and settings in force, and what it wants to know.
 
     Without ``confine`` any path may be named: a user on a command line. ``folder`` is where relative paths begin.
+    ``is_terminal`` means that a user at a terminal reads the lines.
     ``lines`` receives lines for people, which may hold anything: the entry point escapes them. ``meter`` shows the
     progress of long work. ``on_step`` receives the outcome of each step of a replay; it may raise to stop it.
     ``on_device`` receives the serial of the device that was found.
@@ -77,6 +78,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     backend: BackendName | None = None
     deadline: Deadline = msgspec.field(default_factory=lambda: Deadline(None))
     folder: str = "."
+    is_terminal: bool = False
     confine: Confine | None = None
     lines: Callable[[Iterable[str]], None] = lambda _: None
     meter: Callable[[], AbstractContextManager[ProgressListener | None]] = nullcontext
@@ -90,6 +92,10 @@ class Caller(Struct, frozen=True, kw_only=True):
         device = resolve_device(self.device)
         self.on_device(device.serial)
         return device
+
+    def confined(self, path: str, operation: str, use: Literal["read", "write"]) -> str:
+        """A path that an operation derives while it runs, if the caller may use it."""
+        return path if self.confine is None else self.confine(path, operation, use)
 
     def shown(self, path: str) -> str:
         """A path for messages: relative to the caller's folder."""
@@ -149,19 +155,21 @@ def _check_rule(rule: Rule, operation: Operation, params: Params, entry: EntryPo
 
 def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> PolicyEntry:
     """The operation as a policy sees it: by each of its names, with its subjects."""
-    names = operation_names(operation.name)
+    names = operation_names(operation)
     subjects = subjects_of(operation, params)
     own = names[0] if entry.name in ("cli", "http") else operation.tool_name
-    return PolicyEntry(own, operation.level_of(params), names, lambda _: subjects, lambda _: names, names)
+    performed = (*names, *operation.performs)
+    return PolicyEntry(own, operation.level_of(params), names, lambda _: subjects, lambda _: performed, names)
 
 
-def operation_names(name: str) -> tuple[str, ...]:
+def operation_names(operation: Operation) -> tuple[str, ...]:
     """Every name of an operation that a rule may use: of the command with its synonyms, and of the tool."""
     from clawperator.commands.registry import command_names
 
-    dashed = name.replace(" ", "-")
-    others = command_names(name)
-    marks = (text.replace(" ", mark).replace("-", mark) for text in (name, *others) for mark in ("_", "-", " "))
+    dashed = operation.name.replace(" ", "-")
+    others = (*command_names(operation.name), operation.tool_name)
+    spelled = (operation.name, *others)
+    marks = (text.replace(" ", mark).replace("-", mark) for text in spelled for mark in ("_", "-", " "))
     return tuple(dict.fromkeys((dashed, *others, *marks)))
 
 
@@ -172,12 +180,22 @@ def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
     the input must not cover any output.
     """
     given = list(given_fields(params))
-    line = shlex.join(f"{field.flag}={field.text_of(getattr(params, field.attribute))}" for field in given)
+    words = sorted((field for field in given if field.use.word), key=lambda field: field.use.word)
+    texts = [text for field in words for text in _texts(params, field)]
+    texts += [f"{field.flag}={text}" for field in given if field.has_flag for text in _texts(params, field)]
+    line = shlex.join(texts)
     about = getattr(params, operation.subject, UNSET) if operation.subject else UNSET
     if about is UNSET:
         return (line,)
     writes = any(field.use.path in _WRITTEN for field in given)
     return (line, str(about)) if writes else (str(about), line)
+
+
+def _texts(params: Params, field: ParamField) -> list[str]:
+    value = getattr(params, field.attribute)
+    if isinstance(value, dict):
+        return [f"{name}={setting}" for name, setting in value.items()]
+    return [field.text_of(one) for one in value] if isinstance(value, list) else [field.text_of(value)]
 
 
 # Paths
@@ -186,18 +204,23 @@ def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
 def _confined(operation: Operation, params: Params, caller: Caller) -> Params:
     if caller.confine is None:
         return params
-    resolved: dict[str, str] = {}
+    resolved: dict[str, str | list[str]] = {}
     for field in operation.fields:
         value = getattr(params, field.attribute)
-        if not field.use.path or not isinstance(value, str):
-            continue
-        use: Literal["read", "write"] = "write" if field.use.path in _WRITTEN else "read"
-        whole = caller.confine(value, operation.tool_name, use)
-        # Reading a pipe or a device could block forever. A folder is refused by what needs a file.
-        if os.path.exists(whole) and not os.path.isfile(whole) and not os.path.isdir(whole):
-            raise invalid(operation, caller.entry, f"{value!r} is not a file")
-        resolved[field.attribute] = whole
+        if field.use.path and isinstance(value, str):
+            resolved[field.attribute] = _confined_path(value, field, operation, caller)
+        elif field.use.path and isinstance(value, list):
+            resolved[field.attribute] = [_confined_path(path, field, operation, caller) for path in value]
     return replace(params, **resolved) if resolved else params
+
+
+def _confined_path(path: str, field: ParamField, operation: Operation, caller: Caller) -> str:
+    assert caller.confine is not None
+    whole = caller.confine(path, operation.tool_name, "write" if field.use.path in _WRITTEN else "read")
+    # Reading a pipe or a device could block forever. A folder is refused by what needs a file.
+    if os.path.exists(whole) and not os.path.isfile(whole) and not os.path.isdir(whole):
+        raise invalid(operation, caller.entry, f"{path!r} is not a file")
+    return whole
 
 
 def _with_outputs(operation: Operation, params: Params) -> Params:

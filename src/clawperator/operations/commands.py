@@ -19,7 +19,7 @@ def top_command(name: str) -> Command:
 
 def _command(row: Operation) -> Command:
     words = sorted((field for field in row.fields if field.use.word), key=lambda field: field.use.word)
-    flags = {field.attribute: _flag(field) for field in row.fields if not field.use.word}
+    flags = {field.attribute: _flag(field) for field in row.fields if field.has_flag}
     subject = flags.get(row.subject)
     return Command(
         row.name.rpartition(" ")[2],
@@ -30,7 +30,7 @@ def _command(row: Operation) -> Command:
         notes=row.notes,
         handler=OPERATION,
         level=row.level,
-        raised_by={field.flag: field.use.raises for field in row.fields if field.use.raises},
+        raised_by={field.flag: field.use.raises for field in row.fields if field.use.raises and field.has_flag},
         tools=(row.tool_name,),
         subject=subject.name if subject else "",
         word_path=words[0].use.path if words else "",
@@ -50,8 +50,9 @@ def _flag(field: ParamField) -> Flag:
         field.flag,
         help_of(field),
         "" if field.is_switch else field.metavar,
+        field.use.aliases,
         values=0 if field.is_switch else 1,
-        repeats=field.is_list,
+        repeats=field.is_list or field.is_mapping,
         path=field.use.path,
         choices=field.choices,
     )
@@ -62,7 +63,7 @@ def help_of(field: ParamField) -> str:
     text = field.description
     if field.choices:
         text += f": {', '.join(field.choices[:-1])} or {field.choices[-1]}"
-    if field.default is not UNSET and field.default is not False and not field.is_list:
+    if field.default is not UNSET and field.default is not False and field.default != {} and not field.is_list:
         text += f" (default: {field.text_of(field.default)})"
     elif field.use.beside is not None:
         text += f" (default: beside the {field.use.beside[0]})"

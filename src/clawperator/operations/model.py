@@ -21,7 +21,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType
 from msgspec.structs import FieldInfo, fields
 
 from clawperator.commands.model import LEVELS, Level, PathKind
@@ -34,15 +34,19 @@ FilePath = Annotated[str, Meta(min_length=1, max_length=4_096)]
 class FieldUse(Struct, frozen=True, kw_only=True):
     """How entry points use a field of parameters.
 
-    ``flag`` is its spelling on command lines, by default that of its name; a ``word`` has none, but its position,
-    from 1, among the words of the line. A list takes all further words. ``path`` is the kind of path that it is.
+    ``flag`` is its spelling on command lines, by default that of its name, and ``aliases`` are others; a ``word``
+    has none, but its position, from 1, among the words of the line. A list takes all further words. Where it
+    ``names_device``, a command line may also give it by ``--device``; without a word it has no flag of its own.
+    ``path`` is the kind of path that it is.
     Without a value an output is beside the file of another field, with an ending: ``beside``. A call in which the
     field is given needs the level ``raises``. Models do not see a ``rare`` field; their calls may have it. A
     ``cli_only`` field exists on command lines only.
     """
 
     flag: str = ""
+    aliases: tuple[str, ...] = ()
     word: int = 0
+    names_device: bool = False
     metavar: str = ""
     path: PathKind = ""
     beside: tuple[str, str] | None = None
@@ -82,6 +86,15 @@ class ParamField(Struct, frozen=True):
         return get_origin(self.type) in (list, tuple)
 
     @property
+    def is_mapping(self) -> bool:
+        """Whether a command line has the field as ``name=value``, any number of times."""
+        return get_origin(self.type) is dict
+
+    @property
+    def has_flag(self) -> bool:
+        return not self.use.word and not self.use.names_device
+
+    @property
     def metavar(self) -> str:
         is_file = self.use.path and self.attribute != "folder"
         return self.use.metavar or ("<file>" if is_file else f"<{self.attribute.rpartition('_')[2]}>")
@@ -103,12 +116,14 @@ class Operation(Struct, frozen=True, kw_only=True):
     """One thing that the product can do.
 
     ``result`` names the type of its result, ``text`` the function that shows it to people, both as
-    ``module:name``. ``subject`` is the field that policy rules match. ``resolve`` looks up files that the
+    ``module:name``. ``subject`` is the field that policy rules match; deny and ask rules about what it
+    ``performs`` hold for it, too. ``resolve`` looks up files that the
     parameters leave open. ``ok`` and ``message`` read the result: whether the exit code is 0, and one line about
     it; ``failure`` is the error inside it. ``evidence`` is the kind of evidence that a session keeps, and the path
     to its id in the result. An operation ``on_device`` uses the caller's device; one that ``runs_plans``, its
     backend too. ``route`` is its method and path, ``errors`` are typical codes, ``seconds`` its longest time.
-    ``tool`` is the tool through which models use it; they do not get an operation without one. ``around`` names a
+    ``tool`` is the tool through which models use it; they do not get an operation without one. ``tool_alias`` is
+    the name of its own tool where that is not the name of the operation. ``around`` names a
     function of the command line that runs the call, for fields that only command lines have.
     """
 
@@ -118,6 +133,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     result: str
     level: Level
     subject: str = ""
+    performs: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
     resolve: Callable[[Any], Any] | None = None
     ok: Callable[[Any], bool] = lambda _: True
@@ -131,6 +147,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     errors: tuple[str, ...] = ()
     seconds: float = 60.0
     tool: str = ""
+    tool_alias: str = ""
     around: str = ""
     examples: tuple[str, ...] = ()
     notes: str = ""
@@ -141,7 +158,7 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     @property
     def tool_name(self) -> str:
-        return self.name.replace(" ", "_").replace("-", "_")
+        return self.tool_alias or self.name.replace(" ", "_").replace("-", "_")
 
     @property
     def module(self) -> str:
@@ -174,7 +191,7 @@ def operation(name: str, result: str, *, level: Level, **columns: Any) -> Callab
     """Add the row of an operation: the decorator of its function, whose first parameter is its Struct."""
 
     def add(function: Function) -> Function:
-        shape = function.__annotations__["params"]
+        shape = next(iter(function.__annotations__.values()))
         row = Operation(name=name, result=result, level=level, params=shape, run=function, **columns)
         _operations[name] = row
         return function
@@ -214,16 +231,21 @@ def shape_of(row: Operation) -> type[Struct]:
     if not any(field.use.cli_only for field in row.fields):
         return row.params
     hidden = {field.attribute for field in row.fields if field.use.cli_only}
-    kept = [
-        (info.name, info.type) if info.required else (info.name, info.type, info.default)
-        for info in fields(row.params)
-        if info.name not in hidden
-    ]
+    kept = [own for own in copied_fields(row.params) if own[0] not in hidden]
     namespace = {"__doc__": row.params.__doc__}
     return msgspec.defstruct(row.params.__name__, kept, bases=(Params,), namespace=namespace, **_SHAPE)
 
 
 _SHAPE: Any = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True, "rename": "camel"}
+
+
+def copied_fields(shape: type[Struct]) -> list[Any]:
+    """The fields of a Struct, for ``msgspec.defstruct``."""
+    return [(i.name, i.type) if i.required else (i.name, i.type, _default(i)) for i in fields(shape)]
+
+
+def _default(info: FieldInfo) -> Any:
+    return info.default if info.default is not NODEFAULT else info.default_factory()
 
 
 def document_of(result: Any) -> Any:
@@ -247,7 +269,7 @@ def _field(info: FieldInfo) -> ParamField:
         description,
         type_,
         tuple(map(str, get_args(type_))) if get_origin(type_) is Literal else (),
-        UNSET if info.required else info.default,
+        UNSET if info.required else _default(info),
         info.required,
         use,
     )

@@ -35,7 +35,7 @@ NOTES, SETTINGS = "com.clawperator.notes", "com.android.settings"
 READ_ONLY = {
     *("snapshot_ui", "read_text", "read_key_value_pair", "wait_for_node", "wait_for_navigation", "sleep"),
     *("describe_screen", "list_devices", "list_packages", "doctor", "list_skills"),
-    *("recording_describe", "recording_compare"),
+    *("recording_describe", "recording_compare", "phone_list", "phone_faults"),
     *("wait_until_gone", "wait_for_text_change", "wait_until_idle", "wait_for_any", "query"),
 }
 SECRET = "correct horse battery"
@@ -83,6 +83,7 @@ def test_the_other_tools_exist() -> None:
         "run_skill",
         "start_phone",
         "stop_phone",
+        *(f"phone_{verb}" for verb in ("list", "reset", "delete", "fault", "faults", "screenshot")),
     }
     assert set(TOOLS) - set(ACTIONS) == recordings | others
 
@@ -582,7 +583,7 @@ def test_a_skill_stops_with_the_turn(
     assert time.monotonic() - started < HANG_SECONDS
 
 
-@pytest.mark.parametrize("params", [{"serial": "../x"}, {"serial": ""}, {"seed": -1}, {"serial": 5}, {"apps": []}])
+@pytest.mark.parametrize("params", [{"serial": "../x"}, {"serial": ""}, {"seed": -1}, {"serial": 5}, {"app": []}])
 def test_a_phone_is_not_started_with_odd_parameters(tmp_path: Path, params: dict[str, Any]) -> None:
     assert error(use("start_phone", params, tmp_path)).code in CODES
 

@@ -222,6 +222,7 @@ LOCAL: Mapping[str, tuple[str, ...]] = {
 # Commands of simulated phones, on a phone that runs in a process of its own.
 PHONES: Mapping[str, tuple[str, ...]] = {
     "phone list": ("clawperator phone list",),
+    "phone faults": ("clawperator phone faults",),
     "phone fault": (
         "clawperator phone fault",
         "clawperator phone fault dropped_tap 0.3",

@@ -22,7 +22,8 @@ ACTING: dict[str, Any] = {
     "POST /phones/{serial}/start": {},
     "POST /phones/{serial}/stop": {},
     "POST /phones/{serial}/reset": {},
-    "GET /phones/{serial}/faults": None,
+    "DELETE /phones/{serial}": None,
+    "POST /phones/{serial}/screenshot": {},
     "POST /phones/{serial}/faults": {"name": "latency", "setting": "on"},
     "POST /touch": {"kind": "tap", "x": 1, "y": 1},
     "POST /press": {"key": "home"},
@@ -47,6 +48,7 @@ READING = {
         "GET /android/emulators",
     ),
     *("GET /android/emulators/running", "GET /android/emulators/{name}", "GET /phones", "GET /recordings"),
+    "GET /phones/{serial}/faults",
     *(
         "GET /screen",
         "GET /screen/picture",

@@ -137,7 +137,7 @@ def _parts(entry: InventoryEntry, words: list[str], prompt: str, context: Comman
 def _operation_parts(line: Call) -> _Parts:
     """An operation: the gate decides on it when it runs."""
     operation = find_operation(line.name)
-    own = policy_entry(operation, read_params(operation, line.arguments), CLI)
+    own = policy_entry(operation, read_params(operation, line), CLI)
 
     def run(tools: ToolContext) -> ToolResult:
         caller = replace(agent_caller(tools), entry=CLI)

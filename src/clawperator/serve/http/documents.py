@@ -41,9 +41,6 @@ FilePath = Annotated[
     str, Meta(min_length=1, max_length=4_096, description="a path inside the folder of the server")
 ]
 SessionId = Annotated[str, Meta(min_length=1, max_length=MAX_ID_LENGTH, pattern=f"^{SESSION_ID.pattern}$")]
-PhoneName = Annotated[
-    str, Meta(min_length=1, max_length=64, pattern=_PHONE_NAME, description="name of a simulated phone")
-]
 AvdName = Annotated[
     str, Meta(min_length=1, max_length=64, pattern=_PHONE_NAME, description="name of a virtual device")
 ]
@@ -114,24 +111,6 @@ class CreateAvdRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 class ProvisionRequest(Struct, frozen=True, forbid_unknown_fields=True):
     name: AvdName | UnsetType = UNSET
-
-
-class PhoneRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    serial: PhoneName
-
-
-class StartPhoneRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    serial: PhoneName
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
-    faults: Annotated[dict[str, str], Meta(max_length=64, description="settings of faults, by name")] = {}
-    apps: Annotated[list[FilePath], Meta(max_length=64, description="app files to install")] = []
-    cassette: Annotated[FilePath, Meta(description="recording whose screens it shows")] | UnsetType = UNSET
-
-
-class FaultRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    serial: PhoneName
-    name: Annotated[str, Meta(min_length=1, max_length=64)]
-    setting: Annotated[str, Meta(min_length=1, max_length=64, description="on, off or a number")]
 
 
 class LiveRequest(OnDevice, frozen=True, kw_only=True):
@@ -272,48 +251,6 @@ class StoppedEmulator(Struct, frozen=True):
 class DeletedEmulator(Struct, frozen=True):
     avdName: str
     deleted: bool
-
-
-class PhoneList(Struct, frozen=True):
-    phones: list[dict[str, Any]]
-
-
-class StoppedSimulated(Struct, frozen=True):
-    serial: str
-    state: Literal["stopped"]
-    wasRunning: bool
-    crashed: bool
-
-
-class ResetSimulated(Struct, frozen=True):
-    serial: str
-    state: Literal["running", "stopped"]
-    reset: bool
-
-
-class StartedSimulated(Struct, frozen=True):
-    """The address and properties of a running phone; more fields may follow."""
-
-    serial: str
-    state: str
-
-
-class FaultRow(Struct, frozen=True):
-    value: int | float
-    kind: str
-    on: int | float
-    description: str
-
-
-class FaultList(Struct, frozen=True):
-    serial: str
-    faults: dict[str, FaultRow]
-
-
-class FaultSet(Struct, frozen=True):
-    serial: str
-    fault: str
-    value: int | float
 
 
 class RecordingList(Struct, frozen=True):

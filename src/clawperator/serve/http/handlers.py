@@ -1,7 +1,5 @@
 """Work of the other routes: skills, emulators, simulated phones, recordings, the doctor and schemas."""
 
-from typing import Any
-
 from msgspec import UNSET
 
 from clawperator import schemas
@@ -9,15 +7,7 @@ from clawperator.device.emulators import emulator
 from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
 from clawperator.device.setup.device_checks import HANDSHAKE_MS
 from clawperator.device.setup.doctor import run_doctor
-from clawperator.device.simulated_phones import (
-    list_faults,
-    reset_simulated,
-    set_fault,
-    start_simulated,
-    stop_simulated,
-)
 from clawperator.errors import ClawError
-from clawperator.phone.process.launch import list_phones
 from clawperator.policy.enforcement import check_call
 from clawperator.recording.listing import list_recordings
 from clawperator.serve.http.calls import HttpCall, given
@@ -27,14 +17,11 @@ from clawperator.serve.http.documents import (
     CreateAvdRequest,
     DoctorAnswer,
     EmulatorList,
-    FaultRequest,
     FolderRequest,
     NoFields,
     OnDevice,
     OneSchema,
     OneSkill,
-    PhoneList,
-    PhoneRequest,
     ProvisionRequest,
     RanSkill,
     RecordingList,
@@ -45,7 +32,6 @@ from clawperator.serve.http.documents import (
     SkillList,
     SkillRequest,
     SkillsRequest,
-    StartPhoneRequest,
 )
 from clawperator.skills.registry import open_registry, search_skills
 from clawperator.skills.run import SkillRunRequest, run_skill
@@ -134,43 +120,6 @@ def delete_avd(request: AvdRequest, _: HttpCall) -> dict[str, object]:
 
 def provision_avd(request: ProvisionRequest, _: HttpCall) -> emulator.Provisioned:
     return emulator.provision(given(request.name) or DEFAULT_NAME)
-
-
-# Simulated phones
-
-
-def list_simulated(_: NoFields, __: HttpCall) -> PhoneList:
-    return PhoneList(list_phones())
-
-
-def start_phone(request: StartPhoneRequest, call: HttpCall) -> dict[str, Any]:
-    operation = "phone start"
-    cassette = given(request.cassette)
-    options: dict[str, Any] = {
-        "seed": request.seed,
-        "faults": request.faults,
-        "apps": [call.path(path, operation, "read") for path in request.apps],
-        "cassette": None if cassette is None else call.path(cassette, operation, "read"),
-    }
-    if call.access.options.operator_package:
-        options["operator_package"] = call.access.options.operator_package
-    return start_simulated(request.serial, **options)
-
-
-def stop_phone(request: PhoneRequest, _: HttpCall) -> dict[str, Any]:
-    return stop_simulated(request.serial)
-
-
-def reset_phone(request: PhoneRequest, _: HttpCall) -> dict[str, Any]:
-    return reset_simulated(request.serial)
-
-
-def get_faults(request: PhoneRequest, _: HttpCall) -> dict[str, Any]:
-    return list_faults(request.serial)
-
-
-def put_fault(request: FaultRequest, _: HttpCall) -> dict[str, Any]:
-    return set_fault(request.serial, request.name, request.setting)
 
 
 # Recordings

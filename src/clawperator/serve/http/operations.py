@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from clawperator.agent.tools.operations import agent_caller, run_with_device
 from clawperator.commands.model import resolve_handler
 from clawperator.operations.call import HTTP
-from clawperator.operations.model import Operation, all_operations, shape_of
+from clawperator.operations.model import Operation, all_operations, copied_fields, shape_of
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import OnDevice
 from clawperator.serve.http.route import HttpRoute, Method
@@ -44,11 +44,10 @@ def _request(operation: Operation) -> type[Struct]:
     shape = shape_of(operation)
     if not operation.on_device:
         return shape
-    own = [
-        (info.name, info.type) if info.required else (info.name, info.type, info.default) for info in fields(shape)
-    ]
     name = shape.__name__.removesuffix("Params") + "Request"
-    return msgspec.defstruct(name, own, bases=(OnDevice,), frozen=True, kw_only=True, rename="camel")
+    return msgspec.defstruct(
+        name, copied_fields(shape), bases=(OnDevice,), frozen=True, kw_only=True, rename="camel"
+    )
 
 
 def _run(operation: Operation, request: Any, http: HttpCall) -> Any:

@@ -23,7 +23,6 @@ _RUN = (
     "RESULT_ENVELOPE_TIMEOUT",
 )
 _EMULATOR = ("EMULATOR_NOT_FOUND", "ANDROID_SDK_TOOL_MISSING")
-_PHONE = ("PHONE_NOT_FOUND", "PHONE_NOT_RUNNING")
 _SESSION_FLAG = {"sessionId": "--session-id"}
 
 
@@ -302,67 +301,6 @@ ROUTES: tuple[HttpRoute, ...] = (
         rule=CommandRule("emulator provision", ("name",)),
         errors=("EMULATOR_UNSUPPORTED", "ANDROID_SDK_TOOL_MISSING"),
         seconds=HOUR_SECONDS,
-    ),
-    # Simulated phones
-    HttpRoute(
-        method="GET",
-        path="/phones",
-        summary="List the simulated phones, running or not.",
-        answer=d.PhoneList,
-        work=handlers.list_simulated,
-        rule=CommandRule("phone list"),
-    ),
-    HttpRoute(
-        method="POST",
-        path="/phones/{serial}/start",
-        summary="Start a simulated phone.",
-        request=d.StartPhoneRequest,
-        answer=d.StartedSimulated,
-        work=handlers.start_phone,
-        rule=CommandRule(
-            "phone start", ("serial",), {"apps": "--app", "cassette": "--cassette", "faults": "--fault"}
-        ),
-        errors=("PHONE_ALREADY_RUNNING", "PHONE_START_FAILED", "PHONE_FAULT_INVALID"),
-    ),
-    HttpRoute(
-        method="POST",
-        path="/phones/{serial}/stop",
-        summary="Stop a simulated phone and keep its files.",
-        request=d.PhoneRequest,
-        answer=d.StoppedSimulated,
-        work=handlers.stop_phone,
-        rule=CommandRule("phone stop", ("serial",)),
-        errors=("PHONE_NOT_FOUND",),
-    ),
-    HttpRoute(
-        method="POST",
-        path="/phones/{serial}/reset",
-        summary="Remove the files, apps, settings and faults of a simulated phone.",
-        request=d.PhoneRequest,
-        answer=d.ResetSimulated,
-        work=handlers.reset_phone,
-        rule=CommandRule("phone reset", ("serial",)),
-        errors=("PHONE_NOT_FOUND",),
-    ),
-    HttpRoute(
-        method="GET",
-        path="/phones/{serial}/faults",
-        summary="List the faults of a running simulated phone.",
-        request=d.PhoneRequest,
-        answer=d.FaultList,
-        work=handlers.get_faults,
-        rule=CommandRule("phone fault"),
-        errors=_PHONE,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/phones/{serial}/faults",
-        summary="Inject a fault, or remove it.",
-        request=d.FaultRequest,
-        answer=d.FaultSet,
-        work=handlers.put_fault,
-        rule=CommandRule("phone fault", ("name", "setting")),
-        errors=("PHONE_FAULT_INVALID", *_PHONE),
     ),
     # Recordings
     HttpRoute(

@@ -97,7 +97,7 @@ class DeviceSelector(msgspec.Struct, frozen=True):
     value: str = ""
 
 
-class DeviceList:
+class _DeviceList:
     """The devices of a server, each with a transport id that it keeps."""
 
     def __init__(self, devices: Callable[[], Sequence[AdbDevice]]) -> None:
@@ -273,7 +273,7 @@ def _copy_to_client(channel: Channel, sock: socket.socket) -> None:
 class HostServices:
     """The host services of a server. Each takes the selected device and an argument."""
 
-    def __init__(self, devices: DeviceList, forwards: Forwards) -> None:
+    def __init__(self, devices: _DeviceList, forwards: Forwards) -> None:
         self._devices = devices
         self._forwards = forwards
 
@@ -380,7 +380,7 @@ class AdbServer:
     """An adb server on a loopback port."""
 
     def __init__(self, devices: Callable[[], Sequence[AdbDevice]]) -> None:
-        self._devices = DeviceList(devices)
+        self._devices = _DeviceList(devices)
         self._forwards = Forwards()
         self._host_services = HostServices(self._devices, self._forwards)
         self._workers = WorkerPool(MAX_CONNECTIONS, "adb-server-service")

@@ -32,8 +32,8 @@ from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
 from clawperator.phone.core.faults import FAULTS
+from clawperator.recording.compare.checkpoints import REQUIRED
 from clawperator.recording.compare.compare import MATCHES, SUMMARIES
-from clawperator.recording.compare.strategies.solax import REQUIRED
 from clawperator.recording.events import FACTS, own_fields
 from clawperator.schemas import list_schemas
 

@@ -21,7 +21,6 @@ LAYERS = (
     "agent",
     "operations",
     "skills",
-    "skill",
     "skill_api",
     "report",
     "replay",

@@ -14,10 +14,9 @@ from msgspec.structs import replace
 
 from clawperator.recording.compare import compare as compare_module
 from clawperator.recording.compare.alignment import MAX_LISTED
+from clawperator.recording.compare.checkpoints import Declaration, derive_checkpoints, read_declaration
 from clawperator.recording.compare.compare import CompareReport, compare
 from clawperator.recording.compare.inputs import read_baseline
-from clawperator.recording.compare.strategies.declared import Declaration, read_declaration
-from clawperator.recording.compare.strategies.derived import derive_checkpoints
 from clawperator.recording.export import Export, export_recording
 from tests.recording.demonstrations import (
     LAUNCHER,

@@ -30,6 +30,7 @@ from clawperator.recording.compare.alignment import (
     common_start,
     summarize_alignment,
 )
+from clawperator.recording.compare.checkpoints import TERMINAL_CHECKPOINT, Declaration, slug
 from clawperator.recording.compare.inputs import (
     Baseline,
     ComparedRecording,
@@ -39,9 +40,6 @@ from clawperator.recording.compare.inputs import (
     read_baseline,
     read_result,
 )
-from clawperator.recording.compare.strategies.checkpoints import TERMINAL_CHECKPOINT
-from clawperator.recording.compare.strategies.declared import Declaration
-from clawperator.recording.compare.strategies.derived import slug
 from clawperator.recording.export import Export
 from clawperator.recording.heuristics import is_masked
 from clawperator.recording.kinds import CompareMode, CompareStrategy

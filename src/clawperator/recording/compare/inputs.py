@@ -13,19 +13,20 @@ from msgspec import Struct
 from clawperator._base.files import open_regular, why
 from clawperator.contract.skill_result import Checkpoint, SkillResult, SkillsRun, check_version
 from clawperator.errors import ClawError
-from clawperator.recording.actions import ActionReader
-from clawperator.recording.compare.strategies.checkpoints import BaselineCheckpoint
-from clawperator.recording.compare.strategies.declared import (
+from clawperator.recording.actions import ActionReader, WindowShown
+from clawperator.recording.compare.checkpoints import (
     FILE_NAME,
+    MINIMUM_SEMANTIC_COVERAGE,
+    NONE_FOUND,
+    BaselineCheckpoint,
     Declaration,
+    checkpoints_of,
     find_declared_checkpoints,
+    find_solax_checkpoints,
     read_declaration,
 )
-from clawperator.recording.compare.strategies.derived import NONE_FOUND, checkpoints_of
-from clawperator.recording.compare.strategies.solax import MINIMUM_SEMANTIC_COVERAGE, find_solax_checkpoints
 from clawperator.recording.export import EventSurvey, Export, ExportedEvent, is_export, read_export_file
 from clawperator.recording.kinds import CompareStrategy
-from clawperator.recording.user_actions import WindowShown
 
 InputRole = Literal["baseline", "result", "checkpoints"]
 

@@ -1,15 +1,23 @@
-"""What a phone showed when a test failed: its picture, its tree, its log and the labels on the screen."""
+"""What a phone showed when a test failed, as files and as a report."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from clawperator._base.files import make_folder
 from clawperator.api.android_phone import AndroidPhone
+from clawperator.api.calls import PhoneCalls, listening_to_calls
 from clawperator.api.snapshot import ScreenSearch
-from clawperator.testing.live_screen import LiveScreen
+from clawperator.testing.person import LiveScreen
 from clawperator.testing.phone import SimulatedPhone
 from clawperator.ui.outline import outline_of
 from clawperator.ui.outline_text import render_outline
+from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.passwords import has_password
+
+if TYPE_CHECKING:
+    from clawperator.report.failed_test import CallRecorder, LastScreen
 
 # A phone that does not answer must not hold up the other tests.
 _SECONDS = 10.0
@@ -81,3 +89,45 @@ def _kept(folder: str, name: str, write: Callable[[str], None]) -> str:
     except Exception as e:  # noqa: BLE001 - likewise
         return f"cannot save {path}: {e}"
     return path
+
+
+# The report: calls of phones, and the screens at the end, as one HTML file
+
+
+@contextmanager
+def recorded_calls() -> Iterator["CallRecorder"]:
+    """Record the calls of all phones while the ``with`` block runs. Simulated phones are looked at each time."""
+    from clawperator.report.failed_test import CallRecorder
+
+    recorder = CallRecorder(_tree)
+    with listening_to_calls(recorder):
+        yield recorder
+
+
+def report_failure(
+    path: str, test: str, error: str, recorder: "CallRecorder", phones: Sequence[AndroidPhone]
+) -> str:
+    """Write the report of a failed test. Returns its path, or why there is none; it never raises."""
+    from clawperator.report.failed_test import write_test_report
+
+    try:
+        screens = [_last_screen(phone) for phone in phones]
+        return write_test_report(path, test, error, recorder, screens).outputFile
+    except Exception as e:  # noqa: BLE001 - the failure of the test must be reported in any case
+        return f"cannot write {path}: {e}"
+
+
+def _tree(phone: PhoneCalls) -> str | None:
+    return phone.xml() if isinstance(phone, SimulatedPhone) else None
+
+
+def _last_screen(phone: AndroidPhone) -> "LastScreen":
+    """The screen of a phone. There is no picture of one that may show a password."""
+    from clawperator.report.failed_test import LastScreen
+
+    xml, png = None, b""
+    with suppress(Exception):  # a phone that failed may fail again
+        xml = phone.xml() if isinstance(phone, SimulatedPhone) else phone.snapshot(timeout=_SECONDS).xml
+        if isinstance(phone, SimulatedPhone) and not any(map(has_password, parse_hierarchy(xml).nodes)):
+            png = phone.png()
+    return LastScreen(phone.serial, xml, png)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import ImageChops
 
-from clawperator.phone.core.window import Display
+from clawperator.phone.core.windows import Display
 from clawperator.phone.render import raster
 from clawperator.phone.render.drawing import Stamp
 from clawperator.phone.render.fonts import ELLIPSIS, margin

@@ -1,16 +1,24 @@
-"""Settings pages with code of their own (networks, devices, brightness, apps), and the views they are made of."""
+"""The Settings app: the home page, pages from a table, and pages with code of their own."""
 
-from clawperator.phone.apps.settings.pages import (
+from functools import partial
+
+from clawperator.phone.apps.settings_pages import (
     BRIGHTNESS,
+    CHOICES,
     NEARBY,
     NETWORK,
     NETWORKS,
+    PAGES,
     WIFI,
+    ChoicePage,
     Network,
+    SettingsPage,
+    SettingsRow,
     StoredValue,
     is_on,
     network,
     percent,
+    read,
     write,
 )
 from clawperator.phone.toolkit.app import App, back, go, put
@@ -26,9 +34,12 @@ from clawperator.phone.toolkit.views import (
     listing,
     progress,
     row,
+    scroll,
     text,
     title,
 )
+
+# Pages with code of their own: networks, devices, brightness, apps
 
 PACKAGE = "com.android.settings"
 # The activity of pages without one of their own.
@@ -46,7 +57,7 @@ def bar(label: str, *actions: View, up: bool = True) -> View:
     return row(*first, named, *actions, id="settings_toolbar", height=60, tone="surface")
 
 
-def sub_page(label: str, *rows: View, above: tuple[View, ...] = ()) -> View:
+def _sub_page(label: str, *rows: View, above: tuple[View, ...] = ()) -> View:
     """A sub-page: a bar, optional fixed views, and a list."""
     return column(bar(label), *above, listing(*rows, id="recycler_view"), weight=1)
 
@@ -64,7 +75,7 @@ def switch(label: str, summary: str, on: bool, toggle: Effect) -> View:  # noqa:
     return item(label, summary, toggle, end=shown)
 
 
-def stored_switch(context: AppContext, label: str, stored: StoredValue, summary: str = "") -> View:
+def _stored_switch(context: AppContext, label: str, stored: StoredValue, summary: str = "") -> View:
     def toggle(context: AppContext) -> None:
         write(context, stored, stored.off if is_on(context, stored) else stored.on)
 
@@ -96,7 +107,7 @@ def ask(question: str, detail: str, yes: str, effect: Effect) -> Effect:
     return go("confirm", question=question, detail=detail, yes=yes, effect=effect)
 
 
-def add_screens(app: App) -> None:
+def _add_screens(app: App) -> None:
     app.screen("internet", title="Internet", activity=SUB)(_internet)
     app.screen("network", title="Network details", activity=SUB)(_network)
     app.dialog("join", title="Join network", on_show=_begin_join)(_join)
@@ -114,7 +125,7 @@ def add_screens(app: App) -> None:
 def _internet(context: AppContext) -> View:
     on, joined = is_on(context, WIFI), network(context)
     known = [_network_row(each, joined) for each in NETWORKS] if on else []
-    return sub_page("Internet", stored_switch(context, "Wi-Fi", WIFI), *known)
+    return _sub_page("Internet", _stored_switch(context, "Wi-Fi", WIFI), *known)
 
 
 def _network_row(each: Network, joined: str) -> View:
@@ -133,12 +144,12 @@ def _network(context: AppContext) -> View:
         action = button("Connect", lambda context: write(context, NETWORK, name), id="button3")
     else:
         action = button("Connect", go("join", name=name), id="button3")
-    return sub_page(
+    return _sub_page(
         "Network details",
         item("Signal strength", facts.signal),
         item("Security", facts.security),
-        stored_switch(context, "Auto-connect", StoredValue("app", f"auto_connect {name}", "1")),
-        stored_switch(context, "Treat as metered", StoredValue("app", f"metered {name}")),
+        _stored_switch(context, "Auto-connect", StoredValue("app", f"auto_connect {name}", "1")),
+        _stored_switch(context, "Treat as metered", StoredValue("app", f"metered {name}")),
         above=(
             title(name, id="entity_header_title"),
             text("Connected" if joined else "Not connected", id="entity_header_summary", padding=12),
@@ -194,11 +205,11 @@ def _pair(context: AppContext) -> View:
         return run
 
     if context.state["searching"]:
-        return sub_page(
+        return _sub_page(
             "Pair new device", text("Searching for devices", padding=12), above=(progress("Searching"),)
         )
     available = [item(name, "", pair(name)) for name in NEARBY if name not in context.data["paired"]]
-    return sub_page("Pair new device", *(available or [text("No devices found", padding=12)]))
+    return _sub_page("Pair new device", *(available or [text("No devices found", padding=12)]))
 
 
 def _devices(context: AppContext) -> View:
@@ -207,7 +218,7 @@ def _devices(context: AppContext) -> View:
         return ask(f"Forget {name}?", detail, "Forget device", lambda context: context.data["paired"].remove(name))
 
     saved = [item(name, "Saved", forget(name)) for name in context.data["paired"]]
-    return sub_page("Saved devices", *(saved or [text("No saved devices", padding=12)]))
+    return _sub_page("Saved devices", *(saved or [text("No saved devices", padding=12)]))
 
 
 def _brightness(context: AppContext) -> View:
@@ -219,7 +230,7 @@ def _brightness(context: AppContext) -> View:
         return run
 
     shown = f"{percent(context)}%"
-    return sub_page(
+    return _sub_page(
         "Brightness level",
         View(class_name="android.widget.SeekBar", id="slider", text=shown, desc="Display brightness", height=48),
         row(
@@ -248,7 +259,7 @@ def _operator(context: AppContext) -> View:
     question = "Stop" if on else "Allow"
     detail = "It can see what is on the screen and tap for you."
     confirmed = ask(f"{question} Clawperator Operator?", detail, question, toggle)
-    return sub_page("Clawperator Operator", switch("Use Clawperator Operator", "", on, confirmed))
+    return _sub_page("Clawperator Operator", switch("Use Clawperator Operator", "", on, confirmed))
 
 
 def _all_apps(context: AppContext) -> View:
@@ -264,8 +275,8 @@ def _all_apps(context: AppContext) -> View:
 
 def _app_notifications(context: AppContext) -> View:
     shown = (p.app for p in context.system.packages.all() if p.app.launchable)
-    return sub_page(
-        "App notifications", *(stored_switch(context, app.label, _notifies(app.package)) for app in shown)
+    return _sub_page(
+        "App notifications", *(_stored_switch(context, app.label, _notifies(app.package)) for app in shown)
     )
 
 
@@ -291,9 +302,9 @@ def _app_info(context: AppContext) -> View:
 
     ask_stop = ask("Force stop?", "If you force stop an app, it may misbehave.", "Force stop", stop)
     ask_remove = ask(app.label, "Do you want to uninstall this app?", "Uninstall", uninstall)
-    return sub_page(
+    return _sub_page(
         "App info",
-        stored_switch(context, "Notifications", _notifies(name)),
+        _stored_switch(context, "Notifications", _notifies(name)),
         item("Permissions", f"{len(phone.packages.granted(name))} allowed", go("permissions", package=name)),
         item("Storage & cache", "Internal storage", go("app_storage", package=name)),
         item("Version", app.version),
@@ -325,7 +336,7 @@ def _app_storage(context: AppContext) -> View:
     detail = "This app's data, including files and settings, will be permanently deleted from this device."
     clear = ask("Delete app data?", detail, "Delete", lambda context: context.system.clear_app(name))
     can_clear = app.launchable or not app.system
-    return sub_page(
+    return _sub_page(
         "Storage & cache",
         item("Version", app.version),
         above=(
@@ -338,8 +349,98 @@ def _app_storage(context: AppContext) -> View:
 def _permissions(context: AppContext) -> View:
     granted = context.system.packages.granted(context.args.get("package", ""))
     rows = [item(name.rpartition(".")[2].replace("_", " ").capitalize(), name) for name in granted]
-    return sub_page("App permissions", *(rows or [text("No permissions granted", padding=12)]))
+    return _sub_page("App permissions", *(rows or [text("No permissions granted", padding=12)]))
 
 
 def _not_installed(label: str) -> View:
-    return sub_page(label, text("App isn't installed", id="gone", padding=12))
+    return _sub_page(label, text("App isn't installed", id="gone", padding=12))
+
+
+# The app
+
+
+def apps() -> list[App]:
+    state = {"query": "", "password": "", "searching": False}
+    app = App(PACKAGE, "Settings", state=state, data={"paired": ["Headphones"]}, version="15.0.0", system=True)
+    app.screen("home", title="Settings", activity=f"{PACKAGE}.Settings")(_home)
+    for name, page in PAGES.items():
+        if name != "home":
+            app.screen(name, title=page.title, activity=SUB)(partial(_page, page))
+    for name, choice in CHOICES.items():
+        app.screen(name, title=choice.title, activity=SUB)(partial(_choice, choice))
+    searching = f"{PACKAGE}.search.SearchActivity"
+    app.screen("search", title="Search settings", activity=searching, on_show=_begin_search)(_search)
+    app.dialog("confirm", title="Confirm")(confirm)
+    _add_screens(app)
+    return [app]
+
+
+def _item(context: AppContext, line: SettingsRow, name: str = "") -> View:
+    if line.opens in CHOICES:
+        summary = _chosen(context, CHOICES[line.opens])
+    else:
+        summary = line.summary if isinstance(line.summary, str) else line.summary(context)
+    if line.toggles is not None:
+        return _stored_switch(context, line.title, line.toggles, summary)
+    return item(line.title, summary, go(line.opens) if line.opens else None, id=name)
+
+
+def _chosen(context: AppContext, choice: ChoicePage) -> str:
+    value = read(context, choice.stored)
+    return next((label for label, option_value in choice.options if option_value == value), value)
+
+
+def _home(context: AppContext) -> View:
+    search = button("", go("search"), id="search_action_bar", desc="Search settings", width=64, tone="")
+    rows = (_item(context, line, "dashboard_tile") for line in PAGES["home"].rows)
+    # As on Android, the list is as high as its rows: a swipe on it scrolls the page around it.
+    tiles = listing(*rows, id="recycler_view", weight=0)
+    return scroll(
+        bar("Settings", search, up=False), column(tiles, id="main_content"), id="settings_homepage_container"
+    )
+
+
+def _page(page: SettingsPage, context: AppContext) -> View:
+    return _sub_page(page.title, *(_item(context, line) for line in page.rows))
+
+
+def _choice(choice: ChoicePage, context: AppContext) -> View:
+    value = read(context, choice.stored)
+
+    def option(label: str, option_value: str) -> View:
+        mark = View(
+            class_name="android.widget.RadioButton",
+            id="android:id/checkbox",
+            checked=option_value == value,
+            clickable=False,
+            width=40,
+            height=32,
+        )
+        return item(label, "", lambda context: write(context, choice.stored, option_value), end=mark)
+
+    return _sub_page(choice.title, *(option(*each) for each in choice.options))
+
+
+def _begin_search(context: AppContext) -> None:
+    context.state["query"] = ""
+    context.focus("query")
+
+
+def _search(context: AppContext) -> View:
+    query = context.state["query"].strip().casefold()
+    found = [
+        item(line.title, page.title, go(line.opens or name), id="search_result")
+        for name, page in PAGES.items()
+        for line in page.rows
+        if query and query in line.title.casefold()
+    ]
+    results = found or [text("No results", id="no_results", padding=16)] if query else []
+    return column(
+        row(
+            icon("Navigate up", back, picture="<"),
+            field("query", "Search settings", id="search_src_text", weight=1),
+            height=60,
+        ),
+        listing(*results, id="list_results"),
+        weight=1,
+    )

@@ -7,9 +7,9 @@ import pytest
 from clawperator.api.snapshot import Snapshot
 from clawperator.errors import ClawError
 from clawperator.recording.events import ClickFacts, EventBounds
-from clawperator.replay.fingerprint import MIN_SIMILARITY, recorded_screen, screen_marks
-from clawperator.replay.locate import LocatedTarget, find_target
 from clawperator.replay.planner import ReplayStep
+from clawperator.replay.run import LocatedTarget, find_target
+from clawperator.replay.screens import MIN_SIMILARITY, recorded_screen, screen_marks
 from clawperator.replay.target import recorded_target
 
 APP = "com.example.app"

@@ -20,6 +20,7 @@ from clawperator.agent.confinement import WorkingFolder, confine
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.tools import plans
 from clawperator.agent.tools.builtin import builtin_tools
+from clawperator.agent.tools.messages import MESSAGES
 from clawperator.commands.model import LEVELS
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
@@ -74,6 +75,7 @@ def error(result: ToolResult) -> ClawError:
 
 def test_every_action_is_a_tool_by_its_canonical_name() -> None:
     assert list(TOOLS)[: len(ACTIONS)] == list(ACTIONS)
+    assert set(MESSAGES) == set(ACTIONS)
     for name, row in ACTIONS.items():
         assert (TOOLS[name].responsibility, TOOLS[name].aliases) == (row.summary, row.aliases)
 

@@ -20,7 +20,6 @@ from clawperator.agent.turns.events import EventStream
 from clawperator.commands.model import BackendName
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import PolicyGate, enforcing, inherited_policy
-from clawperator.policy.inheritance import restricted
 from clawperator.policy.rules import Asker, Policy
 
 # The prefix of every MCP tool's name.
@@ -116,7 +115,12 @@ def agent_policy(options: AgentOptions, settings: AgentSettings | None = None) -
         deny_prefixes=options.deny_prefixes,
         ask_tools=options.ask_tools,
     )
-    return restricted(policy, inherited_policy())
+    outer = inherited_policy()
+    if outer is None:
+        return policy
+    from clawperator.policy.inheritance import restricted
+
+    return restricted(policy, outer)
 
 
 @contextmanager

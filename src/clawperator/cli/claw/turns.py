@@ -22,9 +22,8 @@ from clawperator.agent.turns.results import TurnResult, observe_stop
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
 from clawperator.cli.claw.options import agent_options
 from clawperator.cli.claw.response import Response, failure, not_found_members
-from clawperator.cli.claw.signals import ignore_signals
 from clawperator.cli.parsing import ParsedArguments, parse_error
-from clawperator.cli.signals import interrupt_on_signals
+from clawperator.cli.signals import ignore_signals, interrupt_on_signals
 from clawperator.errors import ClawError
 
 _HEARTBEAT_SECONDS = 5.0

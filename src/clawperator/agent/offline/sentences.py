@@ -11,8 +11,7 @@ import re
 
 from msgspec import Struct
 
-from clawperator.agent.offline.quoting import mask
-from clawperator.agent.offline.verbs import BUTTON_START, GERUNDS, INSTRUCTION_START, JOINED_LABEL
+from clawperator.agent.offline.grammar import BUTTON_START, GERUNDS, INSTRUCTION_START, JOINED_LABEL, mask
 
 _HARD_BREAK = re.compile(
     r"\s*(?:[;\r\n]+|[.!?]+(?=\s|$)|(?<!\w)(?:and\s+)?(?:then|after that|afterwards)(?!\w))\s*", re.IGNORECASE

@@ -5,10 +5,11 @@
 lists the modules that a command executes, in the order they are entered, and discards its output.
 ``measure_flows`` runs each flow of ``FLOWS`` on a simulated phone that it starts and stops, for ``make shape``.
 
-A module is executed when one of its functions runs; module and class bodies do not count. It is imported when it
-is loaded at the end. A call is a call of a Python function of the package in any thread; a generator counts again
-for each value it yields. A command is traced from its dispatch to its end. A request is traced from the client's
-call to its answer, in a server that has answered the same request before.
+A module is executed when one of its functions runs; module and class bodies do not count, the functions that
+they call at import do. It is imported when it is loaded at the end. A call is a call of a Python function of the
+package in any thread. A generator counts again for each value it yields, and before Python 3.12 a comprehension
+is a function. A command is traced from its dispatch to its end. A request is traced from the client's call to its
+answer, in a server that has answered the same request before.
 """
 
 import asyncio

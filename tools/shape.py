@@ -118,8 +118,10 @@ def package_sizes(lines: Iterable[tuple[str, int]]) -> Sizes:
 def lines_at(commit: str, root: Path) -> Iterator[tuple[str, int]]:
     """The modules of the package in a commit, each with its lines."""
     command = ["git", "archive", commit, PACKAGE]
-    archive = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, timeout=60, check=True).stdout  # noqa: S603
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+    archived = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, timeout=60, check=False)  # noqa: S603
+    if archived.returncode:
+        raise SystemExit(f"cannot read the package of commit {commit!r}")
+    with tarfile.open(fileobj=io.BytesIO(archived.stdout)) as files:
         for member in files:
             file = files.extractfile(member)
             name = _module_name(PurePath(member.name)) if member.name.endswith(".py") else ""

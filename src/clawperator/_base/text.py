@@ -122,3 +122,8 @@ def nearest(word: str, names: Iterable[str], at_most: int) -> str | None:
         if edits <= at_most and (best is None or edits < best[0]):
             best = (edits, name)
     return best[1] if best else None
+
+
+def count(number: int, noun: str) -> str:
+    """ "1 skill", "3 skills"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
-from clawperator._base.deadline import Deadline
 from clawperator._base.notes import show_status
-from clawperator._base.text import printable, read_number
+from clawperator._base.text import encodable, printable, read_number
 from clawperator._base.typed import convert
 from clawperator.cli.command_line import Call, CommandResult, HandlerResult, LargeResult
 from clawperator.cli.console import Progress
@@ -18,6 +18,8 @@ from clawperator.cli.parsing import ParsedArguments, help_hint, invalid, usage
 from clawperator.commands.model import resolve_handler
 from clawperator.operations.call import CLI, Caller, approve
 from clawperator.operations.model import Operation, ParamField, Params, find_operation
+
+_LONGEST_MS = 24 * 3_600_000
 
 
 def run_operation(line: Call) -> HandlerResult:
@@ -66,10 +68,10 @@ def read_params(operation: Operation, line: Call) -> Params:
         raise usage(f"{operation.name} needs {' and '.join(missing)}", hint)
     try:
         return convert(given, operation.params)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):
         from clawperator.contract.issues import struct_issues
 
-        issue = struct_issues(operation.params, given, "")[0]
+        issue = struct_issues(operation.params, encodable(given), "")[0]
         name = issue.path.partition(".")[0].partition("[")[0]
         field = next(field for field in operation.fields if field.name == name)
         raise usage(f"{_spelling(field)}: {issue.message}", hint) from None
@@ -100,12 +102,10 @@ def _value(field: ParamField, arguments: ParsedArguments, hint: str) -> Any:
     if not texts:
         return UNSET
     text = texts[-1]
-    if field.type not in (int, float):
-        return text
-    number = read_number(text)
-    if number is None:
+    number = read_number(text) if field.takes_number else None
+    if number is None and field.type in (int, float):
         raise usage(f"{_spelling(field)} must be a number, not {text!r}", hint)
-    return number
+    return text if number is None else number
 
 
 # The caller
@@ -113,20 +113,30 @@ def _value(field: ParamField, arguments: ParsedArguments, hint: str) -> Any:
 
 def user_caller(line: Call) -> Caller:
     """The user at a command line, who may name any path."""
-    options = line.options
-    timeout = options.timeout_ms
-    if timeout is not None and timeout <= 0:
-        raise invalid("--timeout must be more than 0", "Write for example --timeout 60000.")
-    return Caller(
+    text = line.options.text
+    caller = Caller(
         entry=CLI,
-        device=options.device,
-        operator_package=options.operator_package,
-        backend=chosen_backend(line.arguments) if line.arguments.has("--backend") else None,
-        deadline=Deadline(None if timeout is None else timeout / 1000),
-        lines=lambda lines: None if options.text else line.console.lines("info", map(printable, lines)),
+        lines=lambda lines: None if text else line.console.lines("info", map(printable, lines)),
         is_terminal=line.console.is_terminal,
         meter=lambda: _meter(line),
         on_step=lambda outcome: show_step(line, outcome),
+    )
+    return with_options(caller, line)
+
+
+def with_options(caller: Caller, line: Call) -> Caller:
+    """The caller with the device and settings that the line itself names."""
+    options, timeout = line.options, line.options.timeout_ms
+    if timeout is not None and not 0 < timeout <= _LONGEST_MS:
+        limits = f"--timeout must be more than 0 and at most {_LONGEST_MS}, not {timeout}"
+        raise invalid(limits, "Write for example --timeout 60000.")
+    return replace(
+        caller,
+        entry=CLI,
+        device=options.device or caller.device,
+        operator_package=options.operator_package or caller.operator_package,
+        backend=chosen_backend(line.arguments) if line.arguments.has("--backend") else caller.backend,
+        timeout=caller.timeout if timeout is None else timeout / 1000,
     )
 
 

@@ -1,7 +1,7 @@
 """Commands for devices, the Operator app, emulators and the host log."""
 
 from clawperator.commands.actions import COMMANDS as ACTION_COMMANDS
-from clawperator.commands.model import BACKEND, USER, Command, Flag, switch
+from clawperator.commands.model import BACKEND, Command, Flag, switch
 
 _DEVICES = "clawperator.cli.handlers.devices:"
 
@@ -29,14 +29,6 @@ _WATCH = Command(
 _DEVICE_COMMANDS = (
     _WATCH,
     Command(
-        "devices",
-        "List the connected devices.",
-        examples=("clawperator devices",),
-        handler=_DEVICES + "list_connected",
-        level="read-only",
-        tools=("list_devices",),
-    ),
-    Command(
         "pair",
         "Pair with a device by wireless debugging.",
         "<host:port>",
@@ -53,21 +45,6 @@ _DEVICE_COMMANDS = (
         handler="clawperator.cli.handlers.pairing:pair",
         level="full",
         for_users=True,
-    ),
-    Command(
-        "packages",
-        "Inspect the packages on a device.",
-        subcommands=(
-            Command(
-                "list",
-                "List installed packages.",
-                flags=(switch("--third-party", "only packages that the user installed"), USER),
-                examples=("clawperator packages list --third-party", "clawperator packages list --user 0"),
-                handler=_DEVICES + "list_installed",
-                level="read-only",
-                tools=("list_packages",),
-            ),
-        ),
     ),
     Command(
         "operator",
@@ -95,30 +72,6 @@ _DEVICE_COMMANDS = (
         "Grant the Operator its permissions.",
         examples=("clawperator grant-device-permissions",),
         handler=_DEVICES + "grant",
-    ),
-    Command(
-        "doctor",
-        "Check this computer, the device and the Operator.",
-        flags=(
-            switch("--fix", "fix what can be fixed, then check again"),
-            switch("--full", "also run the slow checks: build, install, a smoke test on the device"),
-            switch("--check-only", "exit 0 whatever the result"),
-            Flag("--report", "also write a compatibility report to this file", "<file>", path="out"),
-        ),
-        examples=(
-            "clawperator doctor",
-            "clawperator doctor --check-only",
-            "clawperator doctor --output text",
-            "clawperator doctor --check-only --report compatibility.json",
-        ),
-        notes=(
-            "With --output text or pretty it prints a readable report. The file of --report is JSON with listed\n"
-            "facts only: no serial, no packages, no text of the screen. It can be published."
-        ),
-        handler="clawperator.cli.handlers.doctor:check",
-        level="read-only",
-        raised_by={"--fix": "full", "--full": "full", "--report": "act"},
-        tools=("doctor",),
     ),
     Command(
         "logs",

@@ -66,6 +66,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     """Who calls an operation: the entry point, the device and settings in force, and what it wants to know.
 
     Without ``confine`` any path may be named: a user on a command line. ``folder`` is where relative paths begin.
+    ``timeout`` is the number of seconds that the user asked for: an operation applies it to its longest step.
     ``is_terminal`` means that a user at a terminal reads the lines.
     ``lines`` receives lines for people, which may hold anything: the entry point escapes them. ``meter`` shows the
     progress of long work. ``on_step`` receives the outcome of each step of a replay; it may raise to stop it.
@@ -77,6 +78,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     operator_package: str | None = None
     backend: BackendName | None = None
     deadline: Deadline = msgspec.field(default_factory=lambda: Deadline(None))
+    timeout: float | None = None
     folder: str = "."
     is_terminal: bool = False
     confine: Confine | None = None
@@ -92,6 +94,10 @@ class Caller(Struct, frozen=True, kw_only=True):
         device = resolve_device(self.device)
         self.on_device(device.serial)
         return device
+
+    def seconds(self, usual: float) -> float:
+        """How long a step may take: as long as the user asked for, or else ``usual`` within the deadline."""
+        return self.deadline.within(usual) if self.timeout is None else self.timeout
 
     def confined(self, path: str, operation: str, use: Literal["read", "write"]) -> str:
         """A path that an operation derives while it runs, if the caller may use it."""

@@ -25,6 +25,7 @@ def _command(row: Operation) -> Command:
         row.name.rpartition(" ")[2],
         row.summary,
         " ".join(map(_word, words)),
+        row.synonyms,
         flags=(*flags.values(), *((BACKEND,) if row.runs_plans else ())),
         examples=row.examples,
         notes=row.notes,

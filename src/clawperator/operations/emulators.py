@@ -204,5 +204,5 @@ def provision(params: AvdParams, caller: Caller) -> emulator.Provisioned:
 
 def _timeouts(caller: Caller) -> emulator.EmulatorTimeouts:
     """The time of a command line limits how long the emulator may take to boot."""
-    remaining = caller.deadline.remaining
+    remaining = caller.deadline.remaining if caller.timeout is None else caller.timeout
     return emulator.EmulatorTimeouts() if remaining is None else emulator.EmulatorTimeouts(boot=remaining)

@@ -82,6 +82,10 @@ class ParamField(Struct, frozen=True):
         return self.type is bool
 
     @property
+    def takes_number(self) -> bool:
+        return not {int, float}.isdisjoint((self.type, *get_args(self.type)))
+
+    @property
     def is_list(self) -> bool:
         return get_origin(self.type) in (list, tuple)
 
@@ -125,8 +129,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     to its id in the result. An operation ``on_device`` uses the caller's device; one that ``runs_plans``, its
     backend too. ``route`` is its method and path, ``errors`` are typical codes, ``seconds`` its longest time.
     ``tool`` is the tool through which models use it; they do not get an operation without one. ``tool_alias`` is
-    the name of its own tool where that is not the name of the operation. ``around`` names a
-    function of the command line that runs the call, for fields that only command lines have.
+    the name of its own tool where that is not the name of the operation. HTTP answers have the result as the
+    member ``answer_as``, if it is given. ``synonyms`` are other words for the last word of its name. ``around``
+    names a function of the command line that runs the call, for fields that only command lines have.
     """
 
     name: str
@@ -153,6 +158,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     seconds: float = 60.0
     tool: str = ""
     tool_alias: str = ""
+    answer_as: str = ""
+    synonyms: tuple[str, ...] = ()
     around: str = ""
     examples: tuple[str, ...] = ()
     notes: str = ""
@@ -289,10 +296,10 @@ def _plain_type(type_: Any) -> tuple[Any, list[Meta]]:
     if get_origin(type_) is Annotated:
         inner, *metas = get_args(type_)
         plain, more = _plain_type(inner)
-        return plain, [*(meta for meta in metas if isinstance(meta, Meta)), *more]
+        return plain, [*(meta for meta in reversed(metas) if isinstance(meta, Meta)), *more]
     if get_origin(type_) in _UNIONS:
-        (only,) = (one for one in get_args(type_) if one is not UnsetType)
-        return _plain_type(only)
+        plain = [_plain_type(one) for one in get_args(type_) if one is not UnsetType]
+        return plain[0] if len(plain) == 1 else (Union[tuple(one for one, _ in plain)], [])  # noqa: UP007
     return type_, []
 
 

@@ -92,7 +92,7 @@ def pull(params: PullParams, caller: Caller) -> "PulledRecording":
     session = None if params.session_id is UNSET else check_session_id(params.session_id)
     device = caller.connected_device()
     package = find_operator(device, named_operator(caller.operator_package))
-    seconds = max(caller.deadline.within(PULL_SECONDS), _MIN_SECONDS)
+    seconds = max(caller.seconds(PULL_SECONDS), _MIN_SECONDS)
     return pull_recording(device, package, session, params.folder, seconds=seconds)
 
 

@@ -326,5 +326,5 @@ def test_a_user_is_named_by_its_number(route: Route) -> None:
 def test_an_invalid_user_is_refused_before_a_device_is_needed(user: str) -> None:
     for command in (("packages", "list"), ("open", "com.android.settings"), ("close", "com.android.settings")):
         ran = clawperator(*command, f"--user={user}")
-        refused(ran, "EXECUTION_VALIDATION_FAILED")
-        assert "--user" in ran.json["hint"]
+        refused(ran, "USAGE" if command[0] == "packages" else "EXECUTION_VALIDATION_FAILED")
+        assert "--user" in ran.json["message"]

@@ -145,7 +145,6 @@ def test_every_family_is_shown_by_a_renderer_of_its_own() -> None:
     without = {name for name, row in leaves() if name not in rendered and not row.execution}
     assert without == {
         "setup",
-        "doctor",
         "logs",
         "schema",
         "skills compile-artifact",

@@ -17,9 +17,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from clawperator.agent.turns.assembly import AgentOptions
+from clawperator.device import discovery
 from clawperator.errors import ClawError
 from clawperator.serve.access import open_access
-from clawperator.serve.http import executions
 from clawperator.serve.http.app import MountedApp
 from clawperator.serve.http.server import HttpServer, ServeOptions
 from tests.serve.http.test_contract_routes import execution
@@ -162,7 +162,7 @@ def test_a_defect_is_500_without_internals(folder: Path, monkeypatch: pytest.Mon
     def broken() -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(executions, "list_devices", broken)
+    monkeypatch.setattr(discovery, "list_devices", broken)
     with running_server(folder) as running:
         reply = running.client.get("/devices")
         assert (reply.status, reply.code) == (500, "INTERNAL_SERVER_ERROR")
@@ -197,7 +197,7 @@ def test_requests_and_clients_are_in_the_host_log(
 
 def test_too_many_calls_at_once_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = threading.Event()
-    monkeypatch.setattr(executions, "list_devices", lambda: list[object]() if release.wait(30) else None)
+    monkeypatch.setattr(discovery, "list_devices", lambda: list[object]() if release.wait(30) else None)
     with running_server(folder) as running:
         workers = running.server.app.services.workers
         monkeypatch.setattr(workers, "_most", 2)

@@ -55,7 +55,7 @@ _NODE = {"$ref": f"#/$defs/{NodeSelector.__name__}"}
 _RARE = frozenset(
     (
         *("distanceRatio", "maxSwipes", "maxScrolls", "clickAfter", "validator", "validatorPattern", "quietMs"),
-        *("thirdParty", "maxLines", "user"),
+        *("maxLines", "user"),
     )
 )
 _RARE_OF: Mapping[str, frozenset[str]] = {

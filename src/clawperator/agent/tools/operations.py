@@ -28,7 +28,7 @@ def operation_tool(operation: Operation) -> Tool:
         level=operation.level,
         schema=lambda: schema_of(shape_of(operation)),
         run=returning_errors(partial(run_operation, operation)),
-        family=name.partition("_")[0],
+        family=operation.name.partition(" ")[0],
         is_gated=True,
         model_tool=operation.tool or None,
         rare=frozenset(field.name for field in operation.fields if field.use.rare),
@@ -41,6 +41,7 @@ def run_operation(operation: Operation, params: Mapping[str, Any], context: Tool
     own = operation.params(**{name: getattr(given, name) for name in given.__struct_fields__})
     caller = agent_caller(context)
     result, document = run_with_device(operation, own, caller)
+    caller = replace(caller, device=document.get("deviceId", caller.device))
     kept = _evidence(operation, document)
     error = operation.failure(result, caller)
     if error is not None:

@@ -20,8 +20,8 @@ from clawperator.agent.tools.row import failed_result
 from clawperator.cli.claw.readable import summary_of
 from clawperator.cli.command_line import Call, GlobalOptions, read_arguments, split_globals
 from clawperator.cli.console import Console
-from clawperator.cli.handlers.execution import chosen_backend, is_payload_file, run_execution
-from clawperator.cli.operation import read_params
+from clawperator.cli.handlers.execution import is_payload_file, run_execution
+from clawperator.cli.operation import read_params, with_options
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.commands.model import Command, Flag, resolve_handler
 from clawperator.commands.registry import find_by_path
@@ -140,14 +140,7 @@ def _operation_parts(line: Call) -> _Parts:
     own = policy_entry(operation, read_params(operation, line), CLI)
 
     def run(tools: ToolContext) -> ToolResult:
-        caller = replace(agent_caller(tools), entry=CLI)
-        if line.arguments.has("--backend"):
-            caller = replace(caller, backend=chosen_backend(line.arguments))
-        if line.options.device:
-            caller = replace(caller, device=line.options.device)
-        if line.options.operator_package:
-            caller = replace(caller, operator_package=line.options.operator_package)
-        return _run_command(replace(line, caller=caller), tools)
+        return _run_command(replace(line, caller=with_options(agent_caller(tools), line)), tools)
 
     return _Parts(own, run, is_gated=True)
 

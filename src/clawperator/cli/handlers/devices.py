@@ -3,29 +3,9 @@
 from typing import TypedDict
 
 from clawperator.cli.command_line import Call, CommandResult
-from clawperator.cli.handlers.arguments import user_choice
 from clawperator.cli.parsing import invalid
 
 _LONGEST_MS = 3_600_000
-
-
-def list_connected(_: Call) -> CommandResult:
-    from clawperator.device.discovery import list_devices
-
-    return CommandResult({"devices": list_devices()})
-
-
-def list_installed(call: Call) -> CommandResult:
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.packages import list_packages
-    from clawperator.device.users import require_user
-
-    user = user_choice(call)
-    seconds = seconds_given(call)
-    device = resolve_device(call.options.device)
-    require_user(device, user)
-    third_party = call.arguments.has("--third-party")
-    return CommandResult({"packages": list_packages(device, third_party=third_party, user=user, **seconds)})
 
 
 def set_up(call: Call) -> CommandResult:

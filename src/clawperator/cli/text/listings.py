@@ -4,8 +4,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from clawperator._base.text import count
 from clawperator.cli.text.layout import Block, Fields, Line, Painted, Part, Table, state
-from clawperator.cli.text.values import count, scalar, warning_lines, words
+from clawperator.cli.text.values import scalar, warning_lines, words
 from clawperator.commands.servers import OPEN_PAGE
 
 Document = Mapping[str, Any]

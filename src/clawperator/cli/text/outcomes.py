@@ -5,9 +5,10 @@ from typing import Any
 
 import msgspec
 
+from clawperator._base.text import count
 from clawperator.api.results import read_count
 from clawperator.cli.text.layout import Block, Line, Painted, Part, Table, state
-from clawperator.cli.text.values import count, scalar, seconds
+from clawperator.cli.text.values import scalar, seconds
 from clawperator.contract.action_types import is_snapshot
 from clawperator.contract.execution import Action, Plan
 from clawperator.contract.results import ExecutionResult, StepResult

@@ -23,9 +23,7 @@ from clawperator.errors import ClawError
 Renderer = Callable[[Mapping[str, Any]], Iterator[Block]]
 
 RENDERERS: Mapping[str, Renderer] = {
-    "devices": listings.device_blocks,
     "pair": listings.paired_blocks,
-    "packages list": listings.package_blocks,
     "operator setup": listings.operator_setup_blocks,
     "grant-device-permissions": listings.granted_blocks,
     "version": reports.compatibility_blocks,
@@ -67,8 +65,6 @@ def _blocks(result: CommandResult, members: Any, call: Call | None) -> Iterator[
     document = result.document
     if isinstance(document, ExecutionResult):
         yield from execution_blocks(document, result.plan)
-    elif name == "doctor":
-        yield from reports.doctor_blocks(document)
     elif name == "schema" and "schemas" in members:
         yield from listings.schemas_blocks(members["schemas"])
     elif name in JSON_CONTENT:

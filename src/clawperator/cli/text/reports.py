@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from clawperator._base.text import count
 from clawperator.cli.text.layout import Block, Fields, Line, Painted, Part, Table, state
-from clawperator.cli.text.values import count, document_blocks, scalar, seconds, warning_lines
+from clawperator.cli.text.values import document_blocks, scalar, seconds, warning_lines
 from clawperator.contract.skill_result import FRAME_MARKER
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ _MARKS: Mapping[str, Part] = {
 _HEADINGS = ("Clawperator doctor", "Critical", "Advisory", "Repairs", "Next actions")
 
 
-def doctor_blocks(report: Any) -> Iterator[Block]:
+def doctor_blocks(document: Document) -> Iterator[Block]:
     """The checks of ``doctor``, what was repaired, the verdict and the next actions."""
-    from clawperator.device.setup.doctor import report_text
+    from clawperator.device.setup.doctor import Report, report_text
 
+    report = msgspec.convert(document, Report)
     for line in report_text(report).splitlines():
         word = line.strip().partition(" ")[0]
         if word in _MARKS:

@@ -48,11 +48,6 @@ def is_empty(value: Any) -> bool:
     return value is None or value == "" or (isinstance(value, Mapping | list) and not value)
 
 
-def count(number: int, noun: str) -> str:
-    """ "1 skill", "3 skills"."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def seconds(milliseconds: float) -> str:
     """A duration: ``84 ms``, ``1.2 s``."""
     if milliseconds < _SECOND_MS:

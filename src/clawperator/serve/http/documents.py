@@ -13,9 +13,7 @@ from clawperator.contract.action_params import PACKAGE_NAME, SESSION_ID
 from clawperator.contract.keys import KeyName
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.contract.results import ResultEnvelope
-from clawperator.device.discovery import ListedDevice
 from clawperator.device.serials import MAX_SERIAL_BYTES
-from clawperator.device.setup.doctor import Report
 from clawperator.serve.page.watched_screens import MAX_WAIT_MS, LeaseHolder, ScreenProblem
 
 _MAX_TIMEOUT_MS = 3_600_000
@@ -163,16 +161,6 @@ class Health(Struct, frozen=True):
     version: str
 
 
-class DeviceWithModel(ListedDevice, frozen=True):
-    """A device. ``model`` is missing when it is not known."""
-
-    model: str | UnsetType = UNSET
-
-
-class DeviceList(Struct, frozen=True):
-    devices: list[DeviceWithModel]
-
-
 class RanExecution(Struct, frozen=True):
     envelope: ResultEnvelope
     deviceId: str
@@ -288,10 +276,6 @@ class ReplayAnswer(Struct, frozen=True):
 
     outputFile: str
     result: dict[str, Any]
-
-
-class DoctorAnswer(Struct, frozen=True):
-    report: Report
 
 
 class SchemaName(Struct, frozen=True):

@@ -13,15 +13,12 @@ from clawperator.contract.action_types import changes_device
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Plan, single_action, validate
 from clawperator.contract.results import ExecutionResult, ResultEnvelope
-from clawperator.device.discovery import device_models, list_devices, resolve_device
+from clawperator.device.discovery import resolve_device
 from clawperator.device.run.run import run_plan
 from clawperator.errors import ClawError
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (
-    DeviceList,
-    DeviceWithModel,
     ExecuteRequest,
-    NoFields,
     OnDevice,
     RanExecution,
     RecordingRequest,
@@ -33,11 +30,6 @@ from clawperator.ui.node import HIDDEN
 
 # A request that acts does not wait for a device in use. This is only for readers that hold its lease for a moment.
 _LEASE_SECONDS = 0.05
-
-
-def devices(_: NoFields, __: HttpCall) -> DeviceList:
-    found, models = list_devices(), device_models()
-    return DeviceList([DeviceWithModel(one.serial, one.state, models.get(one.serial, UNSET)) for one in found])
 
 
 def execute(request: ExecuteRequest, call: HttpCall) -> RanExecution:

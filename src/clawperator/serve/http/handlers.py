@@ -1,13 +1,9 @@
-"""Work of the other routes: skills, emulators, simulated phones, recordings, the doctor and schemas."""
+"""Work of the routes of skills and schemas."""
 
 from clawperator import schemas
-from clawperator.device.setup.device_checks import HANDSHAKE_MS
-from clawperator.device.setup.doctor import run_doctor
 from clawperator.serve.http.calls import HttpCall, given
 from clawperator.serve.http.documents import (
-    DoctorAnswer,
     NoFields,
-    OnDevice,
     OneSchema,
     OneSkill,
     RanSkill,
@@ -60,12 +56,7 @@ def run_one_skill(request: RunSkillRequest, call: HttpCall) -> RanSkill:
     )
 
 
-# The doctor and schemas
-
-
-def check_device(request: OnDevice, call: HttpCall) -> DoctorAnswer:
-    serial, package = call.serial(request.deviceId), call.package(request.operatorPackage)
-    return DoctorAnswer(run_doctor(serial, package, timeout_ms=HANDSHAKE_MS))
+# Schemas
 
 
 def get_schemas(_: NoFields, __: HttpCall) -> SchemaList:

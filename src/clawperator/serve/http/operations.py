@@ -32,7 +32,7 @@ def _route(operation: Operation) -> HttpRoute:
         path=path,
         summary=operation.summary,
         request=_request(operation),
-        answer=resolve_handler(operation.result),
+        answer=_answer(operation),
         work=partial(_run, operation),
         errors=(*(_DEVICE if operation.on_device else ()), *operation.errors),
         seconds=operation.seconds,
@@ -50,6 +50,15 @@ def _request(operation: Operation) -> type[Struct]:
     )
 
 
+def _answer(operation: Operation) -> type[Struct]:
+    """The result, or an object that has it as one member."""
+    result: type[Struct] = resolve_handler(operation.result)
+    if not operation.answer_as:
+        return result
+    name = operation.params.__name__.removesuffix("Params") + "Answer"
+    return msgspec.defstruct(name, [(operation.answer_as, result)], frozen=True)
+
+
 def _run(operation: Operation, request: Any, http: HttpCall) -> Any:
     caller = replace(agent_caller(http.access.context(http.deadline)), entry=HTTP)
     if operation.on_device:
@@ -57,4 +66,5 @@ def _run(operation: Operation, request: Any, http: HttpCall) -> Any:
         caller = replace(caller, device=http.serial(request.deviceId), operator_package=package)
     names = shape_of(operation).__struct_fields__
     params = operation.params(**{name: getattr(request, name) for name in names})
-    return run_with_device(operation, params, caller)[1]
+    document = run_with_device(operation, params, caller)[1]
+    return {operation.answer_as: document} if operation.answer_as else document

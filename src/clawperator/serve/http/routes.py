@@ -19,7 +19,6 @@ _RUN = (
     "OPERATOR_NOT_INSTALLED",
     "RESULT_ENVELOPE_TIMEOUT",
 )
-_EMULATOR = ("EMULATOR_NOT_FOUND", "ANDROID_SDK_TOOL_MISSING")
 _SESSION_FLAG = {"sessionId": "--session-id"}
 
 
@@ -54,16 +53,7 @@ ROUTES: tuple[HttpRoute, ...] = (
     ),
     HttpRoute(method="DELETE", path="/session", summary="End the browser session.", special="close session"),
     HttpRoute(method="GET", path="/events", summary="Executions as server-sent events.", special="events"),
-    # Devices and executions
-    HttpRoute(
-        method="GET",
-        path="/devices",
-        summary="List connected devices.",
-        answer=d.DeviceList,
-        work=executions.devices,
-        rule=CommandRule("devices"),
-        errors=("ADB_NOT_FOUND",),
-    ),
+    # Executions
     HttpRoute(
         method="POST",
         path="/execute",
@@ -99,17 +89,6 @@ ROUTES: tuple[HttpRoute, ...] = (
         errors=("INVALID_PATH", *_RUN),
         seconds=EXECUTION_SECONDS,
         read_seconds=executions.read_seconds,
-    ),
-    HttpRoute(
-        method="GET",
-        path="/doctor",
-        summary="Check this computer, the device and the Operator.",
-        request=d.OnDevice,
-        answer=d.DoctorAnswer,
-        work=handlers.check_device,
-        rule=CommandRule("doctor"),
-        errors=_REQUEST,
-        seconds=EXECUTION_SECONDS,
     ),
     # The live screen
     HttpRoute(

@@ -1,0 +1,119 @@
+"""Operations that check and set up a device, its Operator and this computer."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Annotated
+
+from msgspec import UNSET, UnsetType
+
+from clawperator._base.text import count
+from clawperator.errors import ClawError
+from clawperator.operations.call import Caller
+from clawperator.operations.model import FilePath, Params, about, operation
+
+if TYPE_CHECKING:
+    from clawperator.device.setup.doctor import Report
+
+_SETUP = "clawperator.device.setup."
+_REPORTS = "clawperator.cli.text.reports:"
+
+
+class DoctorParams(Params, frozen=True, kw_only=True):
+    """Check this computer, the device and the Operator."""
+
+    fix: Annotated[bool, about("fix what can be fixed, then check again", raises="full", cli_only=True)] = False
+    full: Annotated[
+        bool,
+        about(
+            "also run the slow checks: build, install, a smoke test on the device", raises="full", cli_only=True
+        ),
+    ] = False
+    check_only: Annotated[bool, about("exit 0 whatever the result", cli_only=True)] = False
+    report: Annotated[
+        FilePath | UnsetType,
+        about("also write a compatibility report to this file", path="out", raises="act", cli_only=True),
+    ] = UNSET
+
+
+def _verdict(report: "Report", _: Caller) -> str:
+    if report.ok:
+        by_adb = " by plain adb" if report.backend == "adb" else ""
+        return f"ready{by_adb}: {count(len(report.checks), 'check')} run"
+    failed = next((check for check in report.checks if check.status == "fail"), None)
+    return f"not ready: {failed.summary}" if failed else "not ready"
+
+
+@operation(
+    "doctor",
+    _SETUP + "doctor:Report",
+    level="read-only",
+    message=_verdict,
+    text=_REPORTS + "doctor_blocks",
+    on_device=True,
+    route="GET /doctor",
+    answer_as="report",
+    seconds=130.0,
+    tool="phone",
+    around="clawperator.cli.handlers.doctor:with_exit_code",
+    examples=(
+        "clawperator doctor",
+        "clawperator doctor --check-only",
+        "clawperator doctor --output text",
+        "clawperator doctor --check-only --report compatibility.json",
+    ),
+    notes="With --output text or pretty it prints a readable report. The file of --report is JSON with listed\n"
+    "facts only: no serial, no packages, no text of the screen. It can be published.",
+)
+def doctor(params: DoctorParams, caller: Caller) -> "Report":
+    """Run the checks, whose failures are in the result. The file of ``report`` is opened before they run."""
+    from contextlib import ExitStack
+
+    from clawperator.device.settings import named_operator
+    from clawperator.device.setup.doctor import run_doctor
+
+    limit_ms = _handshake_ms(caller)
+    with ExitStack() as stack:
+        file = None if params.report is UNSET else stack.enter_context(_open_report(params.report))
+        package = named_operator(caller.operator_package)
+        report = run_doctor(caller.device, package, full=params.full, fix=params.fix, timeout_ms=limit_ms)
+        if file is not None:
+            from msgspec import json
+
+            from clawperator.device.setup.compatibility_report import make_report
+
+            file.write(json.format(json.encode(make_report(report))) + b"\n")
+    return report
+
+
+def _handshake_ms(caller: Caller) -> float:
+    """The timeout of the Operator handshake."""
+    from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
+    from clawperator.device.setup.device_checks import HANDSHAKE_MS
+
+    least, most = MIN_EXECUTION_TIMEOUT_MS, MAX_EXECUTION_TIMEOUT_MS
+    given = caller.seconds(HANDSHAKE_MS / 1000) * 1000
+    if caller.timeout is not None and not least <= given <= most:
+        raise ClawError(
+            "EXECUTION_VALIDATION_FAILED",
+            f"--timeout must be from {least} to {most}, not {given:g}",
+            hint="Write --timeout 5000.",
+        )
+    return max(given, least)
+
+
+@contextmanager
+def _open_report(path: str) -> Iterator[IO[bytes]]:
+    """The file of a compatibility report, which appears when it is complete."""
+    from clawperator._base.files import AtomicFile, why
+
+    try:
+        with AtomicFile(path, follow_links=False) as target:
+            yield target.file
+    except (OSError, ValueError) as e:
+        raise ClawError(
+            "FILESYSTEM_FAILED",
+            f"cannot write {path}: {why(e)}",
+            hint="Pass a file in an existing folder to --report, not a link.",
+            operation="write",
+            target=path,
+        ) from e

@@ -28,11 +28,6 @@ class Module:
         self.tree = ast.parse(source)
         self.is_package = path.name == "__init__.py"
 
-    def written(self) -> ast.Module:
-        """The syntax tree without generated lines."""
-        written, removed = _GENERATED.subn("", self.path.read_text("utf-8"))
-        return ast.parse(written) if removed else self.tree
-
     def imports(self, known: Iterable[str]) -> Iterator[str]:
         """Modules of the package this one imports, at any level of nesting, type-only imports included."""
         names = set(known)
@@ -111,7 +106,7 @@ _ACTION_PACKAGES = ("agent", "cli", "commands", "api", "contract", "device", "en
 _ROWS = re.compile(rf"{PACKAGE}\.contract\.(\w+_)?actions")
 _COMMANDS = f"{PACKAGE}.commands."
 _READERS = f"{PACKAGE}.cli.handlers."
-_GENERATED = re.compile(r"^ *# begin:.*?^ *# end:[^\n]*", re.DOTALL | re.MULTILINE)
+_GENERATED = f"{PACKAGE}.api.async_phone"
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
 
@@ -129,14 +124,16 @@ def action_places(modules: dict[str, Module]) -> dict[str, set[str]]:
 
     A command row and its argument reader are one place: the row names the reader. An action that another row
     ``performs`` is no place of it: that row only repeats the name, for the rules of the policy. Imports, uses
-    (arguments of calls and documents in function bodies), generated lines (between ``# begin:`` and ``# end:``)
+    (arguments of calls and documents in function bodies), the generated async phone
     and docs do not count. The types that are English words (click, scroll, sleep) also name gestures and words of
     prompts: for them strings count only in rows.
     """
     written = {
-        name: [node for node in module.written().body if isinstance(node, Definition)]
+        name: [node for node in module.tree.body if isinstance(node, Definition)]
         for name, module in modules.items()
-        if name.partition(".")[2].split(".")[0] in _ACTION_PACKAGES and ".agent.offline" not in name
+        if name.partition(".")[2].split(".")[0] in _ACTION_PACKAGES
+        and ".agent.offline" not in name
+        and name != _GENERATED
     }
     strings = {node: _Strings(node) for nodes in written.values() for node in nodes}
     places: dict[str, set[str]] = {}

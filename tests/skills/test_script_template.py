@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.api.connect import connect
-from clawperator.api.phone import ConnectedPhone
+from clawperator.api.phone import ConnectedPhone, connect
 from clawperator.recording.export import export_recording
 from tests.device.phone_servers import running_phone_server
 from tests.recording.samples import click, typed, window, write

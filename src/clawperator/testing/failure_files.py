@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 
 from clawperator._base.files import make_folder
-from clawperator.api.android_phone import AndroidPhone
+from clawperator.api.phone import AndroidPhone
 from clawperator.api.snapshot import ScreenSearch
 from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.phone import SimulatedPhone

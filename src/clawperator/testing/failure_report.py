@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from clawperator.api.android_phone import AndroidPhone
-from clawperator.api.calls import PhoneCalls, listening_to_calls
+from clawperator.api.phone import AndroidPhone, listening_to_calls
 from clawperator.testing.phone import SimulatedPhone
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.passwords import has_password
@@ -40,7 +39,7 @@ def report_failure(
         return f"cannot write {path}: {e}"
 
 
-def _tree(phone: PhoneCalls) -> str | None:
+def _tree(phone: AndroidPhone) -> str | None:
     return phone.xml() if isinstance(phone, SimulatedPhone) else None
 
 

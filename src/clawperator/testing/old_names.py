@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Struct
 
-from clawperator.api.android_phone import AndroidPhone
+from clawperator.api.phone import AndroidPhone
 from clawperator.api.results import FoundNode
 from clawperator.api.selectors import SelectorKwargs
 from clawperator.contract.results import ResultEnvelope

@@ -12,8 +12,7 @@ from clawperator.contract.action_params import TextSource
 from clawperator.contract.actions import EnterTextParams
 from clawperator.contract.input_actions import SubmitTextParams
 from clawperator.contract.selectors import NodeMatcher
-from clawperator.engine.chosen import Choice
-from clawperator.engine.clicks import press
+from clawperator.engine.clicks import Choice, press
 from clawperator.engine.context import ActionContext, StepData, string_details
 from clawperator.engine.driver import Driver, KeyTyping, NodeActions, TargetActions
 from clawperator.engine.privacy import mask_secrets, mask_step_data

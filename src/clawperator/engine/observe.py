@@ -19,7 +19,6 @@ from clawperator.contract.selectors import NodeSelector
 from clawperator.contract.wire import snapshot_id
 from clawperator.engine.context import ActionContext, StepData, failure, string_details, valid_text
 from clawperator.engine.driver import RecordingControl, ScreenshotSource
-from clawperator.engine.privacy import mask_passwords, shown_label
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import SETTLED_MS, await_settled
 from clawperator.engine.targets import describe_matcher, optional_matcher, resolve
@@ -28,6 +27,7 @@ from clawperator.ui.describe import describe_matches, query_nodes
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.outline import Outline, outline_of, screen_frame
 from clawperator.ui.outline_text import render_outline
+from clawperator.ui.privacy import mask_passwords, shown_label
 from clawperator.ui.roles import role_of
 from clawperator.ui.visible import visible_nodes
 from clawperator.ui.write import write_hierarchy

@@ -1,4 +1,7 @@
-"""Waits: for a time, a node, an app, a changed label or an idle screen; and the expectations after an action."""
+"""Waits: for a time, a node, an app, a changed label or an idle screen; and the expectations after an action.
+
+Each captures the screen at intervals of the device's clock until its condition holds or its time is over.
+"""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,12 +17,12 @@ from clawperator.contract.wait_actions import (
     WaitUntilIdleParams,
 )
 from clawperator.engine.context import ActionContext, StepData, failure
-from clawperator.engine.privacy import shown_label
 from clawperator.engine.retry import attempt_with_delays, poll_delays, retry_delays, with_cause
 from clawperator.engine.settle import POLL_MS
 from clawperator.engine.targets import SNAPSHOT_HINT, describe_matcher, describe_node, optional_matcher, resolve
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui.privacy import shown_label
 from clawperator.ui.visible import visible_nodes
 
 T = TypeVar("T")

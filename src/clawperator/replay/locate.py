@@ -12,9 +12,9 @@ from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
 from clawperator.replay.planner import ReplayStep
 from clawperator.replay.target import RecordedTarget, click_taker, first_label, matching_nodes, text_fields
-from clawperator.ui.find import find_nodes
 from clawperator.ui.node import NOWHERE, Node
 from clawperator.ui.roles import role_of
+from clawperator.ui.select import find_nodes
 
 FoundBy = Literal[
     "id_and_text", "text", "description", "id", "role_and_label", "position", "coordinate", "focus", "only_field"

@@ -12,8 +12,8 @@ from clawperator.errors import ClawError
 from clawperator.recording.actions import read_actions
 from clawperator.recording.describe import DescribedStep, described_steps
 from clawperator.recording.export import Export, ExportedClick, ExportedEvent, ExportedTextChange, read_export
-from clawperator.ui.find import find_nodes
 from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.select import find_nodes
 
 _MAX_BYTES = 256 * 1024 * 1024
 _MAX_STEPS = 200

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from clawperator.api.phone import AndroidPhone, listening_to_calls
 from clawperator.testing.phone import SimulatedPhone
 from clawperator.ui.parse import parse_hierarchy
-from clawperator.ui.passwords import has_password
+from clawperator.ui.privacy import has_password
 
 if TYPE_CHECKING:
     from clawperator.report.failed_test import CallRecorder, LastScreen

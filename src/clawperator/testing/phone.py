@@ -37,10 +37,10 @@ from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.many_phones import OPEN_PHONES
 from clawperator.testing.old_names import OldCalls, also_runs_scripts
 from clawperator.testing.person import Person
-from clawperator.ui.nearest import NearMatch
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import Outline
 from clawperator.ui.refs import ElementFingerprint
+from clawperator.ui.suggest import NearMatch
 
 if TYPE_CHECKING:
     from clawperator.phone.adb.adbd import AdbdServer

@@ -131,7 +131,7 @@ class AdbSystem(AdbShell):
         ``LOGCAT_UNAVAILABLE`` when the log cannot be read, or has no line of any app.
         """
         from clawperator.device.run.secrets import declared_texts
-        from clawperator.engine.privacy import mask_secrets
+        from clawperator.ui.privacy import mask_secrets
 
         lines = self._log_lines(package, self._log_start(since))
         if not lines and not _log_records(self._logcat("-t", "1")):

@@ -23,8 +23,8 @@ from clawperator._base.typed import decode
 from clawperator.contract.selectors import REFERENCE
 from clawperator.device.serials import file_name
 from clawperator.errors import ClawError
-from clawperator.ui.changes import EarlierLine, earlier_lines
 from clawperator.ui.outline import Outline
+from clawperator.ui.outline_text import EarlierLine, earlier_lines
 from clawperator.ui.refs import (
     MAX_ALIKE,
     ElementFingerprint,

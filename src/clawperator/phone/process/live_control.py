@@ -12,9 +12,9 @@ from msgspec import Meta, Struct
 
 from clawperator._base.typed import convert
 from clawperator.contract.keys import KEY_CODES, KeyName
-from clawperator.engine.privacy import mask_passwords
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.operator.driver import PhoneDriver
+from clawperator.ui.privacy import mask_passwords
 from clawperator.ui.write import write_hierarchy
 
 if TYPE_CHECKING:

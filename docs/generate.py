@@ -184,7 +184,7 @@ from clawperator.api.results import ActionResult, Arrived, FoundNode, LabelValue
 from clawperator.api.selectors import Selector, SelectorKwargs
 from clawperator.api.snapshot import ScreenElement, ScreenOutline, Snapshot
 from clawperator.commands.model import BackendName
-from clawperator.contract.keys import KeyName
+from clawperator.contract.action_params import KeyName
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb.client import ShellAnswer
 

@@ -103,7 +103,7 @@ def reused_class_names(modules: dict[str, Module]) -> dict[str, list[str]]:
 # Packages that describe or dispatch actions. Recordings, replay, the simulated phone and the offline brain have
 # words of their own: a recorded click is an event, and a function of the offline brain answers an instruction.
 _ACTION_PACKAGES = ("agent", "cli", "commands", "api", "contract", "device", "engine", "schemas", "testing")
-_ROWS = re.compile(rf"{PACKAGE}\.contract\.(\w+_)?actions")
+_ROWS = re.compile(rf"{PACKAGE}\.contract\.(host_)?actions")
 _COMMANDS = f"{PACKAGE}.commands."
 _READERS = f"{PACKAGE}.cli.handlers."
 _GENERATED = f"{PACKAGE}.api.async_phone"
@@ -114,7 +114,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign 
 def action_places(modules: dict[str, Module]) -> dict[str, set[str]]:
     """For each action type, the hand-written places that name it, as ``module:definition``.
 
-    The types are the rows of ``contract/actions.py`` and of its siblings ``contract/*_actions.py``.
+    The types are the rows of ``contract/actions.py`` and ``contract/host_actions.py``.
     A place is a top-level definition. It counts when it
     - has the name of the type or of its params Struct,
     - registers the type with its row, or is the command row that names the type as its tool,

@@ -22,8 +22,7 @@ from clawperator.api.selectors import FIELDS, Selector, SelectorKwargs
 from clawperator.api.snapshot import Snapshot
 from clawperator.contract.action_types import Retry
 from clawperator.contract.actions import ACTIONS
-from clawperator.contract.execution import LONGEST_WAIT_MS, validate
-from clawperator.contract.looking import look_retry
+from clawperator.contract.execution import LONGEST_WAIT_MS, look_retry, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.selectors import NodeSelector
 from clawperator.device.adb.client import Device, Endpoint

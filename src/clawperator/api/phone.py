@@ -47,10 +47,11 @@ from clawperator.api.snapshot import (
     search,
 )
 from clawperator.commands.model import BACKENDS, BackendName
-from clawperator.contract.action_params import MAX_GESTURE_MS
+from clawperator.contract.action_params import MAX_GESTURE_MS, KeyName
 from clawperator.contract.actions import click_type
 from clawperator.contract.execution import (
     LONGEST_WAIT_MS,
+    look_retry,
     new_command_id,
     new_execution,
     single_action,
@@ -58,13 +59,11 @@ from clawperator.contract.execution import (
     waiting_timeout,
     with_timeout,
 )
-from clawperator.contract.keys import KeyName
 from clawperator.contract.limits import (
     MAX_EXECUTION_TIMEOUT_MS,
     MAX_NAVIGATION_TIMEOUT_MS,
     MIN_EXECUTION_TIMEOUT_MS,
 )
-from clawperator.contract.looking import look_retry
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.backends.backend import Backend

@@ -2,9 +2,8 @@
 
 import os
 
-from clawperator.contract.actions import PressKeyParams
-from clawperator.contract.app_actions import CloseAppParams, OpenAppParams, OpenUriParams
-from clawperator.contract.device_actions import (
+from clawperator.contract.actions import CloseAppParams, OpenAppParams, OpenUriParams, PressKeyParams
+from clawperator.contract.host_actions import (
     ClearAppDataParams,
     GrantPermissionParams,
     InstallAppParams,

@@ -10,11 +10,11 @@ from clawperator.contract.action_types import unsettles
 from clawperator.contract.actions import (
     ReadKeyValuePairParams,
     ReadTextParams,
+    RecordingParams,
     SnapshotUiParams,
     TakeScreenshotParams,
 )
-from clawperator.contract.app_actions import RecordingParams
-from clawperator.contract.query_actions import QueryParams
+from clawperator.contract.host_actions import QueryParams
 from clawperator.contract.selectors import NodeSelector
 from clawperator.contract.wire import snapshot_id
 from clawperator.engine.context import ActionContext, StepData, failure, string_details, valid_text

@@ -10,7 +10,7 @@ from clawperator._base.secret_text import SHORTEST
 from clawperator._base.text import one_line
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.actions import EnterTextParams
-from clawperator.contract.input_actions import SubmitTextParams
+from clawperator.contract.host_actions import SubmitTextParams
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.clicks import Choice, press
 from clawperator.engine.context import ActionContext, StepData, string_details

@@ -9,13 +9,13 @@ from typing import TypeVar
 from clawperator._base.text import distance, printable, whole
 from clawperator.contract.action_params import Expectation
 from clawperator.contract.actions import SleepParams, WaitForNavigationParams, WaitForNodeParams
-from clawperator.contract.selectors import NodeMatcher
-from clawperator.contract.wait_actions import (
+from clawperator.contract.host_actions import (
     WaitForAnyParams,
     WaitForTextChangeParams,
     WaitUntilGoneParams,
     WaitUntilIdleParams,
 )
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.context import ActionContext, StepData, failure
 from clawperator.engine.retry import attempt_with_delays, poll_delays, retry_delays, with_cause
 from clawperator.engine.settle import POLL_MS

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from clawperator.contract.action_params import KEY_CODES
 from clawperator.contract.execution import Plan
-from clawperator.contract.keys import KEY_CODES
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import snapshot_id
 from clawperator.device.adb.client import Device, Endpoint

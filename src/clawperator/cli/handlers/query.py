@@ -9,7 +9,7 @@ from clawperator.cli.handlers.execution import run_command
 from clawperator.cli.handlers.selectors import element
 from clawperator.cli.parsing import invalid
 from clawperator.contract.execution import single_action, validate, with_timeout
-from clawperator.contract.query_actions import QueryParams
+from clawperator.contract.host_actions import QueryParams
 from clawperator.contract.selectors import NodeSelector
 from clawperator.errors import ClawError
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from clawperator._base.deadline import Deadline
-from clawperator.contract.keys import OPERATOR_KEYS
+from clawperator.contract.action_params import OPERATOR_KEYS
 from clawperator.contract.results import StepResult
 from clawperator.device.adb.client import Device
 from clawperator.device.backends.adb import AdbDriver, WatchedClock

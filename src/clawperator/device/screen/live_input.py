@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 from clawperator._base.deadline import Deadline
+from clawperator.contract.action_params import KeyName
 from clawperator.contract.execution import new_command_id
-from clawperator.contract.keys import KeyName
 from clawperator.device.adb.client import Device
 from clawperator.device.run.lease import lease
 from clawperator.errors import ClawError

@@ -11,7 +11,7 @@ from zlib import crc32
 from msgspec import Meta, Struct
 
 from clawperator._base.typed import convert
-from clawperator.contract.keys import KEY_CODES, KeyName
+from clawperator.contract.action_params import KEY_CODES, KeyName
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.operator.driver import PhoneDriver
 from clawperator.ui.privacy import mask_passwords

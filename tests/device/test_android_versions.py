@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.device.android_versions import (
+from clawperator.device.device_states import (
     NEWEST_API,
     OLDEST_API,
     SUPPORTED,

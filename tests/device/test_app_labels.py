@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
-from clawperator.device.app_labels import is_app_label, known_labels, resolve_app_label
+from clawperator.device.packages import is_app_label, known_labels, resolve_app_label
 from clawperator.errors import ClawError
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext
@@ -80,7 +80,7 @@ def test_a_label_that_android_does_not_print_comes_from_the_table(monkeypatch: p
       labelRes=0x7f1300aa nonLocalizedLabel=null icon=0x7f0f0003 banner=0x0
 """
     answer = ShellAnswer(0, printed.encode(), b"")
-    monkeypatch.setattr("clawperator.device.app_labels.run_shell", lambda *_, **__: answer)
+    monkeypatch.setattr("clawperator.device.packages.run_shell", lambda *_, **__: answer)
     assert known_labels(Device("d", Endpoint("127.0.0.1", 1))) == {"com.android.chrome": "Chrome"}
 
 
@@ -115,7 +115,7 @@ class Answer:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
         self.text = text
         self.asked: list[tuple[str, float]] = []
-        monkeypatch.setattr("clawperator.device.app_labels.run_shell", self.run_shell)
+        monkeypatch.setattr("clawperator.device.packages.run_shell", self.run_shell)
 
     def run_shell(self, _: Device, script: str, *, seconds: float) -> ShellAnswer:
         self.asked.append((script, seconds))

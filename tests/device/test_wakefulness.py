@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from clawperator.device import wakefulness
+from clawperator.device import discovery
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
-from clawperator.device.wakefulness import known_device, require_awake
+from clawperator.device.discovery import known_device, require_awake
 from clawperator.errors import ClawError
 
 HERE = Endpoint("127.0.0.1", 1, simulated=True)
@@ -20,13 +20,13 @@ def test_only_a_single_simulated_phone_is_known_without_a_name(
 ) -> None:
     monkeypatch.delenv("ANDROID_SERIAL", raising=False)
     phones = {serial: SimpleNamespace(serial=serial) for serial in running}
-    monkeypatch.setattr(wakefulness, "simulated_phones", lambda: phones)
-    monkeypatch.setattr(wakefulness, "simulated_endpoint", lambda _: HERE)
+    monkeypatch.setattr(discovery, "simulated_phones", lambda: phones)
+    monkeypatch.setattr(discovery, "simulated_endpoint", lambda _: HERE)
     assert known_device(None) == known
 
 
 def test_a_named_device_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wakefulness, "resolve_device", lambda serial: Device(serial or "set", HERE))
+    monkeypatch.setattr(discovery, "resolve_device", lambda serial: Device(serial or "set", HERE))
     assert known_device("mine") == Device("mine", HERE)
     monkeypatch.setenv("CLAWPERATOR_DEVICE_ID", "mine")
     assert known_device(None) == Device("set", HERE)
@@ -43,7 +43,7 @@ def test_a_device_that_sleeps_or_dozes_is_asleep(
         assert (script, seconds) == ("dumpsys power", 5)
         return ShellAnswer(0, f"POWER MANAGER\n  {power}\n".encode(), b"")
 
-    monkeypatch.setattr(wakefulness, "run_shell", answer)
+    monkeypatch.setattr(discovery, "run_shell", answer)
     if not asleep:
         require_awake(Device("mine", HERE))
         return

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clawperator.device.adb.displays import (
+from clawperator.device.adb.dumpsys import (
     Display,
     focused_display_id,
     physical_id_in_use,

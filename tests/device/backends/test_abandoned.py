@@ -5,8 +5,8 @@ import json
 import pytest
 
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.backends import abandoned
-from clawperator.device.backends.abandoned import has_finished
+from clawperator.device.backends import operator_log
+from clawperator.device.backends.operator_log import has_finished
 from clawperator.device.run.lease import Holder
 from clawperator.errors import RefusedError
 from tests.device.adb.scripted_server import OKAY, packet, scripted
@@ -76,7 +76,7 @@ def test_a_device_that_does_not_answer_may_still_run_it(error: Exception, monkey
     def stream(*_: object) -> object:
         raise error
 
-    monkeypatch.setattr(abandoned, "ShellStream", stream)
+    monkeypatch.setattr(operator_log, "ShellStream", stream)
     assert has_finished(Device("x", Endpoint("127.0.0.1", 1)), holder(), 60.0) is False
 
 
@@ -90,7 +90,7 @@ def test_the_log_is_read_from_the_time_of_the_command(
         scripts.append(script)
         raise RefusedError("closed")
 
-    monkeypatch.setattr(abandoned, "ShellStream", stream)
+    monkeypatch.setattr(operator_log, "ShellStream", stream)
     has_finished(Device("x", Endpoint("127.0.0.1", 1)), holder(device_time=device_time), 60.0)
     find = f"P=$(pidof {OPERATOR}) || exit 5; echo process $P"
     assert scripts == [f'{find}; exec logcat -b main -v threadtime {since}--pid="${{P%% *}}"']

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.device.backends.operator_targets import (
+from clawperator.device.backends.operator_driver import (
     check_matched,
     click_selector,
     field_selector,

@@ -10,8 +10,8 @@ import pytest
 
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import adb
-from clawperator.device.screen import live_input
-from clawperator.device.screen.live_input import (
+from clawperator.device.screen import live_view
+from clawperator.device.screen.live_view import (
     AdbInput,
     SimulatedInput,
     as_live,
@@ -102,7 +102,7 @@ def test_what_the_device_does_not_accept_is_an_error() -> None:
 
 def test_what_a_user_does_on_a_simulated_phone_is_a_request_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(live_input, "control_phone", lambda *words, **named: asked.append((*words, named)))
+    monkeypatch.setattr(live_view, "control_phone", lambda *words, **named: asked.append((*words, named)))
     user = user_input(Device("claw-9", Endpoint("127.0.0.1", 1, simulated=True)))
     assert isinstance(user, SimulatedInput)
     user.touch((1, 2), (3, 4), 50, holds=True)
@@ -128,7 +128,7 @@ class Leases:
         self.attempts: list[tuple[str, float, str]] = []
         self.held: list[str] = []
         monkeypatch.setattr(time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(live_input, "lease", self.lease)
+        monkeypatch.setattr(live_view, "lease", self.lease)
 
     @contextmanager
     def lease(self, serial: str, command_id: str, seconds: float, *, action: str) -> Iterator[None]:

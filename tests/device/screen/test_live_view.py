@@ -18,8 +18,17 @@ from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.run.lease import lease
 from clawperator.device.run.secrets import note_recordings
 from clawperator.device.screen import live_view
-from clawperator.device.screen.live_input import as_live, is_live_view, live_lease, user_input
-from clawperator.device.screen.live_view import CapturedSource, LiveLook, LiveSource, SimulatedSource, png_size
+from clawperator.device.screen.live_view import (
+    CapturedSource,
+    LiveLook,
+    LiveSource,
+    SimulatedSource,
+    as_live,
+    is_live_view,
+    live_lease,
+    png_size,
+    user_input,
+)
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import HOST, PhoneServer
 from clawperator.ui.parse import parse_hierarchy

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.device.setup.device_facts import read_facts
+from clawperator.device.setup.device_checks import read_facts
 from clawperator.errors import ClawError
 from tests.support.command_doubles import CommandDoubles, Reply, double_server
 from tests.support.ordinary_phone import PROPERTIES, answer_properties, ordinary_phone

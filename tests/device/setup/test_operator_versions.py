@@ -2,7 +2,7 @@
 
 import pytest
 
-from clawperator.device.setup.operator_versions import Version, is_supported, read_version, supported_text
+from clawperator.device.setup.version_check import Version, is_supported, read_version, supported_text
 
 
 @pytest.mark.parametrize(

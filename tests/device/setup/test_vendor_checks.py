@@ -8,12 +8,19 @@ from msgspec import Struct
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, run_shell
-from clawperator.device.setup import device_facts
-from clawperator.device.setup.device_checks import check_capability, check_handshake, check_settings
-from clawperator.device.setup.device_facts import DeviceFacts, read_facts
+from clawperator.device.setup import device_checks
+from clawperator.device.setup.device_checks import (
+    DeviceFacts,
+    check_capability,
+    check_handshake,
+    check_log,
+    check_restricted_settings,
+    check_settings,
+    check_vendor,
+    read_facts,
+)
 from clawperator.device.setup.doctor import run_doctor
 from clawperator.device.setup.host_checks import Check, failed_check
-from clawperator.device.setup.vendor_checks import check_log, check_restricted_settings, check_vendor
 from clawperator.device.vendors import recognise_vendor
 from clawperator.errors import ClawError
 from tests.support.command_doubles import CommandDoubles, Reply, double_server
@@ -262,7 +269,7 @@ def test_the_capability_of_a_slow_device_is_read_in_time(phone: Doubled, monkeyp
         given.append(seconds)
         return run_shell(device, script, seconds=seconds)
 
-    monkeypatch.setattr(device_facts, "run_shell", run)
+    monkeypatch.setattr(device_checks, "run_shell", run)
     check, facts = check_capability(phone.device)
     assert check.status == "pass"
     assert facts is not None

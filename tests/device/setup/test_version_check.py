@@ -9,8 +9,7 @@ from clawperator.device import packages
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
 from clawperator.device.packages import list_packages
 from clawperator.device.setup import version_check
-from clawperator.device.setup.operator_versions import supported_text
-from clawperator.device.setup.version_check import probe_compatibility, require_operator
+from clawperator.device.setup.version_check import probe_compatibility, require_operator, supported_text
 from clawperator.errors import ClawError
 from tests.support.routes import Route
 

@@ -202,7 +202,7 @@ def _actions(plan: Plan) -> str:
 
 
 def _has_finished(device: Device, holder: Holder, seconds: float) -> bool:
-    from clawperator.device.backends.abandoned import has_finished
+    from clawperator.device.backends.operator_log import has_finished
 
     return has_finished(device, holder, seconds)
 

@@ -98,7 +98,7 @@ def _left_by_others() -> Iterator[SentCommand]:
 
 def _ask(serial: str, holder: Holder, seconds: float) -> bool:
     """Ask a device by its serial whether it has finished a command."""
-    from clawperator.device.backends.abandoned import has_finished
+    from clawperator.device.backends.operator_log import has_finished
     from clawperator.device.discovery import resolve_device
 
     return has_finished(resolve_device(serial), holder, seconds)

@@ -1,4 +1,4 @@
-"""Why a device cannot be used: its state in the list of adb, or its Android version. One code and one hint each."""
+"""Why a device cannot be used: its state in the list of adb, or its Android version. One code and hint each."""
 
 import os
 import re

@@ -3,9 +3,9 @@
 The screen is read by the Operator, because a dump of uiautomator would suspend its accessibility service. Touch,
 keys and text go through the Operator where its contract has an action for them, and through adb otherwise.
 
-The Operator acts on a node that the host chose by a selector of its contract, else at a point, and reports the node
-that it matched. When that is not the chosen one, the step fails: ``TARGET_CHANGED``. After a touch of a point it
-also fails when the node is elsewhere: it may have moved before the touch.
+The Operator acts on a node that the host chose by a selector of its contract, else at a point, and reports the
+node that it matched. When that is not the chosen one, the step fails: ``TARGET_CHANGED``. After a touch of a point
+it also fails when the node is elsewhere: it may have moved before the touch.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -5,13 +5,12 @@ lock briefly, and writers wait for them.
 """
 
 import errno
-import fcntl
 import os
 import stat
 import time
 
 from clawperator._base.deadline import Deadline
-from clawperator._base.files import why
+from clawperator._base.files import try_lock, unlock, why
 from clawperator.errors import ClawError
 
 DEFAULT_DIRECTORY = os.path.join(".claw", "sessions")
@@ -163,16 +162,16 @@ def _nearest(path: str) -> str:
 
 def is_held(descriptor: int) -> bool:
     """Whether a writer holds the session. Readers do not block each other."""
-    if not _flock(descriptor, fcntl.LOCK_SH):
+    if not try_lock(descriptor, shared=True):
         return True
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    unlock(descriptor)
     return False
 
 
 def take_lock(descriptor: int, deadline: Deadline) -> bool:
     """Lock the session until the descriptor is closed. False when a writer holds it past the deadline."""
     readers = Deadline(_READER_SECONDS)
-    while not _flock(descriptor, fcntl.LOCK_EX):
+    while not try_lock(descriptor):
         # Readers hold the lock briefly; do not report busy for them.
         if deadline.is_over and (readers.is_over or is_held(descriptor)):
             return False
@@ -210,11 +209,3 @@ def not_found(directory: str, session_id: str) -> ClawError:
         operation="resolve_session",
         target=session_id,
     )
-
-
-def _flock(descriptor: int, kind: int) -> bool:
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import IO, BinaryIO, Self
 
 from clawperator._base.deadline import Deadline
+from clawperator.errors import ClawError
 
 # The working folder of an agent while it acts: there no file is opened through a link.
 confined_to: ContextVar[str | None] = ContextVar("confined_to", default=None)
@@ -398,6 +399,14 @@ def read_limited(path: str, most: int) -> bytes:
 def why(error: OSError | ValueError) -> str:
     """The system's message without errno and path. A path with a NUL is a ValueError."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+
+
+def file_error(
+    code: str, operation: str, path: str, error: OSError | ValueError, *, hint: str | None = None
+) -> ClawError:
+    """The error of an operation on a file, such as "cannot read a.json: Permission denied"."""
+    message = f"cannot {operation} {path}: {why(error)}"
+    return ClawError(code, message, hint=hint, operation=operation, target=path)
 
 
 def is_same_file(a: str, b: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._base.files import AtomicFile, why
+from clawperator._base.files import AtomicFile, file_error, why
 from clawperator.api.phone import ConnectedPhone
 from clawperator.api.snapshot import ScreenSearch
 from clawperator.contract.execution import Action, Plan, validate
@@ -124,8 +124,7 @@ class SimulatedPhone(OldCalls):
             with AtomicFile(path, private=True, follow_links=False) as out:
                 out.file.write(content)
         except OSError as e:
-            message = f"cannot write {path}: {why(e)}"
-            raise ClawError("RECORDING_PULL_FAILED", message, operation="write", target=path) from e
+            raise file_error("RECORDING_PULL_FAILED", "write", path, e) from e
         return path
 
     @also_runs_scripts

@@ -10,7 +10,7 @@ import stat
 import time
 
 from clawperator._base.deadline import Deadline
-from clawperator._base.files import try_lock, unlock, why
+from clawperator._base.files import file_error, try_lock, unlock, why
 from clawperator.errors import ClawError
 
 DEFAULT_DIRECTORY = os.path.join(".claw", "sessions")
@@ -144,13 +144,7 @@ def unwritable(path: str, error: OSError | ValueError, operation: str = "write")
             hint = f"A parent of {path} is a file; {other}."
         case _:
             hint = f"{other[0].upper()}{other[1:]}."
-    return ClawError(
-        "SESSION_WRITE_FAILED",
-        f"cannot {operation} {path}: {why(error)}",
-        hint=hint,
-        operation=operation,
-        target=path,
-    )
+    return file_error("SESSION_WRITE_FAILED", operation, path, error, hint=hint)
 
 
 def _nearest(path: str) -> str:

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from clawperator._base.files import AtomicFile, why
+from clawperator._base.files import AtomicFile, file_error
 from clawperator._base.home import phone_folders
 from clawperator._base.text import read_number
 from clawperator.cli.command_line import Call, CommandResult
@@ -93,13 +93,7 @@ def screenshot(call: Call) -> CommandResult:
         with AtomicFile(path, private=True, follow_links=False) as out:
             out.file.write(png)
     except (OSError, ValueError) as e:
-        raise ClawError(
-            "SCREENSHOT_NOT_SAVED",
-            f"cannot write {path}: {why(e)}",
-            hint="Choose another file with --path.",
-            operation="write",
-            target=path,
-        ) from e
+        raise file_error("SCREENSHOT_NOT_SAVED", "write", path, e, hint="Choose another file with --path.") from e
     return CommandResult({"serial": serial, "path": os.path.abspath(path), "bytes": len(png)})
 
 

@@ -12,7 +12,6 @@ from functools import lru_cache
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from clawperator._base.patterns import compile_linear
 from clawperator._base.text import is_blank
 from clawperator.contract.selectors import HOST_FIELDS, NodeMatcher, NodeSelector
 from clawperator.errors import ClawperatorException
@@ -236,11 +235,16 @@ def _own_tests(selector: NodeSelector) -> Iterator[Test]:
     if isinstance(selector.className, str):
         yield _has_class(selector.className)
     if isinstance(selector.textMatches, str):
-        label = compile_linear(selector.textMatches)
-        yield lambda node: label.fullmatch(node.label)
+        yield _has_pattern(selector.textMatches, "label")
     if isinstance(selector.contentDescMatches, str):
-        description = compile_linear(selector.contentDescMatches)
-        yield lambda node: description.fullmatch(node.content_desc)
+        yield _has_pattern(selector.contentDescMatches, "content_desc")
+
+
+def _has_pattern(pattern: str, name: str) -> Test:
+    from clawperator._base.patterns import compile_linear  # most selectors have no pattern
+
+    compiled = compile_linear(pattern)
+    return lambda node: compiled.fullmatch(getattr(node, name))
 
 
 def _state_tests(selector: NodeSelector) -> Iterator[Test]:

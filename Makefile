@@ -61,8 +61,12 @@ format: $(VENV)/ready ## fix formatting
 coverage: $(VENV)/ready ## run the tests and print coverage per module; subprocesses are not counted
 	$(BIN)/pytest --numprocesses 2 --dist worksteal --cov=clawperator --cov-branch --cov-report=term:skip-covered
 
-shape: ## print module sizes, import cycles, reused names and places per action
-	@$(PYTHON) tools/shape.py
+# A commit to compare with (none: no growth), and --strict to fail on a missed limit.
+SINCE ?=
+FLAGS ?=
+
+shape: $(VENV)/ready ## print lines per package, traced flows, import cycles: SINCE=<commit> FLAGS=--strict
+	@$(BIN)/python -m tools.shape --since "$(SINCE)" $(FLAGS)
 
 bench: $(PLAIN)/ready $(SERVERS)/ready ## measure the speed bars; fail when one is missed
 	@$(PLAIN)/bin/python bench/run.py --servers $(SERVERS)/bin

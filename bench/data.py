@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from clawperator.recording.compare.strategies.solax import REQUIRED, SOLAR_PACKAGE
+from clawperator.recording.compare.checkpoints import REQUIRED, SOLAR_PACKAGE
 from clawperator.recording.export import export_recording
 from hierarchy import FOREIGN_LABELS, LABELS, PACKAGES, hierarchy
 

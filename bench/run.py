@@ -20,8 +20,8 @@ import phone
 import routing
 import servers
 import tree
+from clawperator.recording.compare.checkpoints import REQUIRED
 from clawperator.recording.compare.compare import compare_recording
-from clawperator.recording.compare.strategies.solax import REQUIRED
 from clawperator.recording.export import export_recording
 from clawperator.recording.parse import parse_recording
 from measure import CommandFailedError, Work, fastest, peak_memory, run_command

@@ -25,7 +25,7 @@ from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.cli.help import claw_help_text, help_text
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import Command
-from clawperator.commands.registry import COMMANDS, leaves
+from clawperator.commands.registry import all_commands, leaves
 from clawperator.contract.action_types import Retry
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import ExecutionShape
@@ -33,8 +33,8 @@ from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
 from clawperator.phone.core.faults import FAULTS
+from clawperator.recording.compare.checkpoints import REQUIRED
 from clawperator.recording.compare.compare import MATCHES, SUMMARIES
-from clawperator.recording.compare.strategies.solax import REQUIRED
 from clawperator.recording.events import FACTS, own_fields
 from clawperator.schemas import list_schemas
 
@@ -335,7 +335,7 @@ def _without_phone(name: str, command: Command) -> str:
 
 def _help() -> str:
     parts = [f"### clawperator\n\n```text\n{help_text([])}\n```"]
-    for command in COMMANDS:
+    for command in all_commands():
         parts += [f"### {' '.join(words)}\n\n```text\n{help_text(words)}\n```" for words in _names(command)]
     return "\n\n".join(parts)
 

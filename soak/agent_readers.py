@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from mcp_types import JSONRPCResponse
+
 from clawperator._base.config import read_config
 from clawperator._base.typed import decode
 from clawperator.agent.cancellation import TurnDeadline
@@ -192,10 +194,9 @@ def _reply(new_reader: Callable[[ModelConfig, BrainRequest], Any]) -> Callable[[
 
 def _mcp(data: bytes) -> None:
     for message in _messages(data):
-        result = message.get("result")
-        if isinstance(result, dict):
-            headline("click", result)
-            model_text(result)
+        if isinstance(message, JSONRPCResponse):
+            headline("click", message.result)
+            model_text(message.result)
 
 
 TARGETS = (

@@ -20,10 +20,9 @@ from clawperator.phone.core.apk import ApkError, read_apk
 from clawperator.phone.process.launch import describe_phone
 from clawperator.phone.toolkit.appfile import load_apps
 from clawperator.skills.artifacts import compile_artifact, read_variables
-from clawperator.skills.contract import parse_agent, parse_contract, parse_inputs
 from clawperator.skills.registry import SkillRegistry, read_registry
-from clawperator.skills.result_frame import read_frame
-from clawperator.skills.validation import validate_all, validate_skill
+from clawperator.skills.run import read_frame
+from clawperator.skills.validation import parse_agent, parse_contract, parse_inputs, validate_all, validate_skill
 from clawperator.testing import simulated_phone
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.write import write_hierarchy

@@ -7,8 +7,8 @@ from typing import Any
 
 from clawperator.errors import ClawError
 from clawperator.phone.cassette.cassette import load_cassette
+from clawperator.recording.compare.checkpoints import read_declaration
 from clawperator.recording.compare.compare import compare_recording
-from clawperator.recording.compare.strategies.declared import read_declaration
 from clawperator.recording.describe import describe_recording
 from clawperator.recording.events import InvalidLineError, decode_event, trim_line
 from clawperator.recording.export import export_recording, read_export

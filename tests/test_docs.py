@@ -31,7 +31,7 @@ import msgspec
 import pytest
 
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
-from clawperator.commands.registry import COMMANDS, GLOBALS, all_flags, find_command, leaves
+from clawperator.commands.registry import GLOBALS, all_commands, find_command, leaves
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import validate
 from clawperator.errors import CODES
@@ -420,11 +420,11 @@ def test_every_generated_part_has_its_place() -> None:
 def test_every_command_and_flag_is_documented() -> None:
     text = _read(DOCS / "commands.md")
     headings = re.findall(r"^### (.*)$", text, re.MULTILINE)
-    for command in COMMANDS:
+    for command in all_commands():
         assert command.name in headings
         assert all(f"{command.name} {below.name}" in headings for below in command.subcommands)
         assert all(synonym in text for synonym in command.synonyms)
-    for flag in (*GLOBALS, *all_flags()):
+    for flag in (*GLOBALS, *(flag for _, command in leaves() for flag in command.flags)):
         assert all(name in text for name in (flag.name, *flag.aliases))
 
 
@@ -433,7 +433,7 @@ def test_every_command_and_flag_of_claw_is_documented() -> None:
     headings = re.findall(r"^### (.*)$", text, re.MULTILINE)
     for command in CLAW_COMMANDS:
         assert command.name in headings
-    for flag in (*CLAW_GLOBALS, *all_flags(CLAW_COMMANDS)):
+    for flag in (*CLAW_GLOBALS, *(flag for command in CLAW_COMMANDS for flag in command.flags)):
         assert flag.name in text
 
 

@@ -19,8 +19,8 @@ LAYERS = (
     "pytest_plugin",
     "testing",
     "agent",
+    "operations",
     "skills",
-    "skill",
     "skill_api",
     "report",
     "replay",
@@ -122,6 +122,7 @@ SERVERS = {
     "mcp": {"anyio", "mcp", "mcp_types", "starlette"},
     "page": {"starlette"},
 }
+MCP_CLIENT = ROOT / "agent" / "mcp" / "client.py"  # imported where a configured server is used
 
 
 def test_only_msgspec_is_imported_at_the_start(sources: Sources) -> None:
@@ -137,6 +138,8 @@ def test_only_msgspec_is_imported_at_the_start(sources: Sources) -> None:
         first = needed | ({"pytest"} if package == "pytest_plugin" else set())
         if package == "serve":
             first |= SERVERS.get(path.relative_to(ROOT).parts[1], set())
+        if path == MCP_CLIENT:
+            first |= {"anyio", "mcp", "mcp_types", "pydantic"}
         later = first | LATE
         for node in nodes:
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []

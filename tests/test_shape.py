@@ -1,28 +1,15 @@
-"""The shape of the package: no import cycles, unique class names."""
+"""The shape of the package: no import cycles, unique class names; and the tool that prints it."""
 
-import importlib.util
+import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from clawperator.contract.actions import ACTIONS
 from tests.support.paths import REPOSITORY
-
-
-def _load_tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("shape", REPOSITORY / "tools" / "shape.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["shape"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-shape = _load_tool()
+from tools import executed_modules, shape
+from tools.executed_modules import FLOWS, Flow, Measured, measure_flows
 
 
 # Fixtures and not constants: each process of a test run imports this file, and one runs the tests.
@@ -42,12 +29,6 @@ def test_there_are_no_import_cycles_type_only_imports_included(graph: Any) -> No
 
 def test_public_class_names_are_used_once_with_few_exceptions(modules: Any) -> None:
     assert len(shape.reused_class_names(modules)) <= 5
-
-
-def test_an_action_is_described_in_at_most_five_places(modules: Any) -> None:
-    places = shape.action_places(modules)
-    assert len(places) == len(ACTIONS)
-    assert {action: found for action, found in places.items() if len(found) > shape.MOST_PLACES} == {}
 
 
 @pytest.mark.parametrize(
@@ -73,3 +54,52 @@ def test_imports_are_found_at_any_depth(tmp_path: Path) -> None:
         (package / f"{name}.py").write_text(source)
     graph = shape.import_graph(shape.load(tmp_path))
     assert graph == {"clawperator": set(), "clawperator.a": {"clawperator.b"}, "clawperator.b": {"clawperator.a"}}
+
+
+def test_growth_is_measured_from_a_commit_without_a_checkout(tmp_path: Path) -> None:
+    package = tmp_path / "clawperator"
+    for name, lines in {
+        "__init__": 1,
+        "errors": 3,
+        "ui/__init__": 1,
+        "ui/node": 5,
+        "ui/roles": 2,
+        "ui/shipped/script": 9,
+    }.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / f"{name}.py").write_text("pass\n" * lines)
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    for words in (("init", "-q"), ("add", "."), (*identity, "commit", "-q", "-m", "one")):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    (package / "ui" / "node.py").unlink()
+    sizes = {"(top)": (2, 4), "ui": (3, 8)}
+    assert shape.package_sizes(shape.lines_at("HEAD", tmp_path)) == sizes
+    now = shape.load(tmp_path)
+    assert shape.package_sizes((name, one.lines) for name, one in now.items()) == {**sizes, "ui": (2, 3)}
+
+
+def test_flows_run_on_a_phone_that_is_stopped_and_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    flows = [flow for flow in FLOWS if flow.name in ("version", "click --text", "page touch")]
+    measured = {flow.name: found for flow, found in measure_flows(flows)}
+    assert set(measured) == {"version", "click --text", "page touch"}
+    for found in measured.values():
+        assert 0 < found.executed < found.imported
+        assert found.calls > found.executed
+    assert measured["version"].executed < measured["click --text"].executed < measured["page touch"].executed
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_flow_beyond_its_limit_is_missed() -> None:
+    flow = Flow("f", executed_modules.run_command, (), most_modules=2, most_calls=10)
+    assert shape.check_limit(flow, Measured(2, 5, 10)) == ("2 modules executed: ok, 10 calls: ok", True)
+    assert shape.check_limit(flow, Measured(3, 5, 10)) == ("2 modules executed: missed, 10 calls: ok", False)
+
+
+def test_the_modules_of_one_command_are_listed() -> None:
+    command = [sys.executable, "tools/executed_modules.py", "clawperator", "version"]
+    listed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert listed.stdout == ""
+    assert listed.stderr.startswith("cli.dispatch\n")

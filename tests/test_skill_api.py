@@ -1,15 +1,13 @@
 """``clawperator.skill_api``: prints one truthful result frame."""
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 from clawperator.errors import ClawError
 from clawperator.skill_api import Skill, declared_inputs
-from clawperator.skills.result_frame import read_frame
+from clawperator.skills.run import read_frame
 from tests.skills.sample_skills import ID
 
 Captured = pytest.CaptureFixture[str]
@@ -159,17 +157,3 @@ def test_declared_inputs_come_from_the_environment(monkeypatch: pytest.MonkeyPat
         with pytest.raises(ClawError) as caught:
             declared_inputs()
         assert caught.value.code == "SKILL_INPUT_INVALID"
-
-
-def test_the_old_module_name_works_and_warns() -> None:
-    script = (
-        "import warnings; warnings.simplefilter('error', DeprecationWarning)\n"
-        "try:\n    import clawperator.skill\nexcept DeprecationWarning as e:\n    print(e)\n"
-        "warnings.simplefilter('ignore', DeprecationWarning)\n"
-        "import clawperator.skill, clawperator.skill_api\n"
-        "print(clawperator.skill.Skill is clawperator.skill_api.Skill)\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
-    warning, same = ran.stdout.splitlines()
-    assert "import clawperator.skill_api" in warning
-    assert same == "True"

@@ -1,20 +1,24 @@
-"""Print the shape of the package: sizes, import graph, reused names. Run with ``make shape``.
+"""Print the shape of the package: lines per package, traced flows, import graph. Run with ``make shape``.
 
-Exits with 1 when a required figure is missed: an import cycle (type-only imports included), or an action that is
-described in more than five places.
+Exits with 1 when there is an import cycle (type-only imports included), with ``--strict`` also when a flow exceeds
+its limit. ``tools/executed_modules.py`` states what the figures of a flow count.
 """
 
 import argparse
 import ast
 import gc
-import re
+import io
+import signal
+import subprocess
 import sys
+import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
-PACKAGE = "clawperator"
-MOST_PLACES = 5
+from tools.executed_modules import FLOWS, PACKAGE, Flow, Measured, measure_flows
+
+Sizes = dict[str, tuple[int, int]]
 
 
 class Module:
@@ -22,7 +26,6 @@ class Module:
 
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
-        self.path = path
         source = path.read_text("utf-8")
         self.lines = source.count("\n")
         self.tree = ast.parse(source)
@@ -49,14 +52,14 @@ def load(root: Path) -> dict[str, Module]:
 
 
 def _load(root: Path) -> dict[str, Module]:
-    modules = {}
-    for path in sorted((root / PACKAGE).rglob("*.py")):
-        if "shipped" in path.parts:
-            continue  # scripts that run on their own
-        parts = path.relative_to(root).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        modules[name] = Module(name, path)
-    return modules
+    named = ((_module_name(path.relative_to(root)), path) for path in sorted((root / PACKAGE).rglob("*.py")))
+    return {name: Module(name, path) for name, path in named if name}
+
+
+def _module_name(path: PurePath) -> str:
+    """The name of the module in a file; empty for the shipped skills, which are scripts."""
+    parts = path.with_suffix("").parts
+    return "" if "shipped" in parts else ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def import_graph(modules: dict[str, Module]) -> dict[str, set[str]]:
@@ -100,169 +103,87 @@ def reused_class_names(modules: dict[str, Module]) -> dict[str, list[str]]:
     return {name: found for name, found in sorted(places.items()) if len(found) > 1}
 
 
-# Packages that describe or dispatch actions. Recordings, replay, the simulated phone and the offline brain have
-# words of their own: a recorded click is an event, and a function of the offline brain answers an instruction.
-_ACTION_PACKAGES = ("agent", "cli", "commands", "api", "contract", "device", "engine", "schemas", "testing")
-_ROWS = re.compile(rf"{PACKAGE}\.contract\.(host_)?actions")
-_COMMANDS = f"{PACKAGE}.commands."
-_READERS = f"{PACKAGE}.cli.handlers."
-_GENERATED = f"{PACKAGE}.api.async_phone"
-
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
-
-
-def action_places(modules: dict[str, Module]) -> dict[str, set[str]]:
-    """For each action type, the hand-written places that name it, as ``module:definition``.
-
-    The types are the rows of ``contract/actions.py`` and ``contract/host_actions.py``.
-    A place is a top-level definition. It counts when it
-    - has the name of the type or of its params Struct,
-    - registers the type with its row, or is the command row that names the type as its tool,
-    - holds the type in a table (element of a collection or key of a dict at module level) or compares with it,
-    - refers to the params Struct outside of the module of the engine function, or
-    - is a class of ``api`` with a method that runs the action, or with a member of that method's name.
-
-    A command row and its argument reader are one place: the row names the reader. An action that another row
-    ``performs`` is no place of it: that row only repeats the name, for the rules of the policy. Imports, uses
-    (arguments of calls and documents in function bodies), the generated async phone
-    and docs do not count. The types that are English words (click, scroll, sleep) also name gestures and words of
-    prompts: for them strings count only in rows.
-    """
-    written = {
-        name: [node for node in module.tree.body if isinstance(node, Definition)]
-        for name, module in modules.items()
-        if name.partition(".")[2].split(".")[0] in _ACTION_PACKAGES
-        and ".agent.offline" not in name
-        and name != _GENERATED
-    }
-    strings = {node: _Strings(node) for nodes in written.values() for node in nodes}
-    places: dict[str, set[str]] = {}
-    rows = [node for name, nodes in written.items() if _ROWS.fullmatch(name) for node in nodes]
-    for action, struct in _registered(rows).items():
-        methods = _methods_of(action, written)
-        engine = {n for n, nodes in written.items() if ".engine." in n and action in map(_label, nodes)}
-        found = {
-            f"{module}:{_label(node)}"
-            for module, nodes in written.items()
-            for node in nodes
-            if _label(node) in (action, struct)
-            or strings[node].holds(action, is_row=module.startswith(_COMMANDS) or isinstance(node, ast.ClassDef))
-            or (module not in engine and struct in strings[node].names)
-            or (".api." in module and isinstance(node, ast.ClassDef) and methods & _members(node))
-        }
-        readers = {place for place in found if place.startswith(_READERS)}
-        places[action] = found - readers
-    return places
+def package_sizes(lines: Iterable[tuple[str, int]]) -> Sizes:
+    """The number of modules and of lines of each package, from the lines of each module."""
+    sizes: Sizes = {}
+    counted = dict(lines)
+    packages = {name.split(".")[1] for name in counted if name.count(".") > 1}
+    for name, count in counted.items():
+        package = next((part for part in name.split(".")[1:2] if part in packages), "(top)")
+        modules, before = sizes.get(package, (0, 0))
+        sizes[package] = modules + 1, before + count
+    return sizes
 
 
-def _label(node: Definition) -> str:
-    if isinstance(node, ast.Assign | ast.AnnAssign):
-        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        return target.id if isinstance(target, ast.Name) else ""
-    return node.name
+def lines_at(commit: str, root: Path) -> Iterator[tuple[str, int]]:
+    """The modules of the package in a commit, each with its lines."""
+    command = ["git", "archive", commit, PACKAGE]
+    archived = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, timeout=60, check=False)  # noqa: S603
+    if archived.returncode:
+        raise SystemExit(f"cannot read the package of commit {commit!r}")
+    with tarfile.open(fileobj=io.BytesIO(archived.stdout)) as files:
+        for member in files:
+            file = files.extractfile(member)
+            name = _module_name(PurePath(member.name)) if member.name.endswith(".py") else ""
+            if file is not None and name:
+                yield name, file.read().count(b"\n")
 
 
-def _registered(nodes: list[Definition]) -> dict[str, str]:
-    """The action types and their params Structs, from the decorators of the Structs."""
-    return {
-        str(call.args[0].value): node.name
-        for node in nodes
-        if isinstance(node, ast.ClassDef)
-        for decorator in reversed(node.decorator_list)
-        if isinstance(decorator, ast.Call)
-        if isinstance(decorator.func, ast.Name) and decorator.func.id == "register"
-        for call in decorator.args
-        if isinstance(call, ast.Call) and isinstance(call.args[0], ast.Constant)
-    }
+def print_sizes(sizes: Sizes, since: str, before: Sizes) -> None:
+    print(f"{'package':12} {'modules':>8} {'lines':>8}" + (f"    since {since}" if since else ""))
+    everything = {**before, **sizes}
+    for name in (*sorted(everything), "in all"):
+        now, then = (_total(one) if name == "in all" else one.get(name, (0, 0)) for one in (sizes, before))
+        growth = f" {now[0] - then[0]:+8} {now[1] - then[1]:+8}" if since else ""
+        print(f"{name:12} {now[0]:8} {now[1]:8}{growth}")
 
 
-def _methods_of(action: str, written: dict[str, list[Definition]]) -> set[str]:
-    """The methods of ``api`` that run an action."""
-    classes = (node for name, nodes in written.items() if ".api." in name for node in nodes)
-    return {
-        method.name
-        for node in classes
-        if isinstance(node, ast.ClassDef)
-        for method in node.body
-        if isinstance(method, ast.FunctionDef)
-        for call in ast.walk(method)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "_step"
-        if _is_string(call.args[0], action)
-    }
+def _total(sizes: Sizes) -> tuple[int, int]:
+    return sum(modules for modules, _ in sizes.values()), sum(lines for _, lines in sizes.values())
 
 
-def _members(node: ast.ClassDef) -> set[str]:
-    """The members of a class. A protocol has none: it declares what it uses."""
-    if any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases):
-        return set()
-    return {_label(member) for member in node.body if isinstance(member, Definition)}
+def print_flows() -> bool:
+    """Measure and print the flows. Returns whether all are within their limits."""
+    print(f"\n{'flow':24} {'executed':>8} {'imported':>8} {'calls':>8}    limit")
+    kept = True
+    for flow, measured in measure_flows(FLOWS):
+        limit, is_kept = check_limit(flow, measured)
+        print(f"{flow.name:24} {measured.executed:8} {measured.imported:8} {measured.calls:8}    {limit}".rstrip())
+        kept = kept and is_kept
+    return kept
 
 
-class _Strings:
-    """The strings and names of a definition, by the way in which it holds them."""
-
-    def __init__(self, node: Definition) -> None:
-        roots = node.decorator_list if isinstance(node, ast.ClassDef) else []
-        roots = [*roots, *([node.value] if isinstance(node, ast.Assign | ast.AnnAssign) and node.value else [])]
-        performed = {
-            id(inner)
-            for root in roots
-            for keyword in ast.walk(root)
-            if isinstance(keyword, ast.keyword) and keyword.arg == "performs"  # another action of the row
-            for inner in ast.walk(keyword)
-        }
-        parts = [inner for root in roots for inner in ast.walk(root) if id(inner) not in performed]
-        self.arguments = _constants(value for part in parts if isinstance(part, ast.Call) for value in part.args)
-        self.elements = _constants(value for part in parts for value in _elements(part))
-        self.compared = _constants(
-            value
-            for part in ast.walk(node)
-            if isinstance(part, ast.Compare | ast.MatchValue)
-            for value in ast.walk(part)
-        )
-        self.names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-
-    def holds(self, action: str, *, is_row: bool) -> bool:
-        """Whether the definition holds the type in a row, a table or a comparison."""
-        if not is_row and "_" not in action:
-            return False
-        return (is_row and action in self.arguments) or action in self.elements or action in self.compared
-
-
-def _constants(values: Iterable[ast.AST]) -> set[str]:
-    return {v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)}
-
-
-def _elements(node: ast.AST) -> list[ast.expr]:
-    if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return node.elts
-    return [key for key in node.keys if key] if isinstance(node, ast.Dict) else []
-
-
-def _is_string(node: ast.AST, text: str) -> bool:
-    return isinstance(node, ast.Constant) and node.value == text
+def check_limit(flow: Flow, measured: Measured) -> tuple[str, bool]:
+    """The limits of a flow with the verdict, and whether it is within them."""
+    limits = (
+        (measured.executed, flow.most_modules, "modules executed"),
+        (measured.calls, flow.most_calls, "calls"),
+    )
+    given = [(value, most, what) for value, most, what in limits if most is not None]
+    parts = [f"{most} {what}: {'ok' if value <= most else 'missed'}" for value, most, what in given]
+    return ", ".join(parts), all(value <= most for value, most, _ in given)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent / "src")
+    parser.add_argument("--since", default="", metavar="COMMIT", help="print the growth since this commit")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 when a flow exceeds its limit")
     parser.add_argument("--verbose", action="store_true", help="list what the figures count")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit, so that the phone is stopped
     modules = load(options.root)
+    before = package_sizes(lines_at(options.since, options.root)) if options.since else {}
+    print_sizes(package_sizes((name, one.lines) for name, one in modules.items()), options.since, before)
+    is_kept = print_flows()
     graph = import_graph(modules)
-    sizes = [module.lines for module in modules.values()]
     importers = Counter(target for targets in graph.values() for target in targets)
     single = sorted(name for name, count in importers.items() if count == 1)
     knots = cycles(graph)
     reused = reused_class_names(modules)
-    places = action_places(modules)
-    busiest = max(places, key=lambda name: len(places[name]))
-    print(f"modules                               {len(modules)}")
-    print(f"lines                                 {sum(sizes)}")
-    print(f"modules with one importer             {len(single)}")
+    print(f"\nmodules with one importer             {len(single)}")
     print(f"import cycles, type-only included     {len(knots)} (largest {len(knots[0]) if knots else 0})")
     print(f"reused public class names             {len(reused)}")
-    print(f"places per action, at most            {len(places[busiest])} ({busiest})")
     if options.verbose:
         for name in single:
             print(f"  one importer: {name} ({modules[name].lines} lines)")
@@ -270,9 +191,7 @@ def main() -> int:
             print(f"  cycle of {len(knot)}: {', '.join(knot)}")
         for name, found in reused.items():
             print(f"  {name}: {', '.join(found)}")
-        for name, named in places.items():
-            print(f"  {name}: {', '.join(sorted(named))}")
-    return 1 if knots or len(places[busiest]) > MOST_PLACES else 0
+    return 1 if knots or (options.strict and not is_kept) else 0
 
 
 if __name__ == "__main__":

@@ -29,7 +29,8 @@
 once, where the failure is known, rendered by an entry point, and never changed on the way: ``with_`` copies it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from clawperator._base.codes import GROUPS, Code
@@ -227,3 +228,20 @@ class McpError(AgentError, group="mcp"):
 
 class InternalError(ClawError, group="internal"):
     """A defect, or an interruption."""
+
+
+@contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Import packages of an extra in this block: ``HOST_DEPENDENCY_MISSING`` when one is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as e:
+        if e.name is None or e.name.partition(".")[0] == "clawperator":
+            raise
+        raise ClawError(
+            "HOST_DEPENDENCY_MISSING",
+            f"the extra {name!r} is not installed: there is no module {e.name}",
+            hint=f"Run \"pip install 'clawperator[{name}]'\", or \"pip install '.[{name}]'\" in a clone.",
+            operation="import",
+            target=name,
+        ) from None

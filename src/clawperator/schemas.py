@@ -23,8 +23,8 @@ from clawperator.device.setup.doctor import Report
 from clawperator.device.setup.install import Granted, OperatorSetup
 from clawperator.device.setup.version_check import Compatibility
 from clawperator.errors import CODES, ClawError
+from clawperator.recording.compare.checkpoints import Declaration
 from clawperator.recording.compare.compare import CompareReport
-from clawperator.recording.compare.strategies.declared import Declaration
 from clawperator.recording.describe import Narrative
 from clawperator.recording.events import FACTS, Header
 from clawperator.recording.export import Export, ExportResult

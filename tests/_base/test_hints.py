@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import clawperator
 from clawperator._base.hints import HINTS
 from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.registry import COMMANDS, find_command
+from clawperator.commands.registry import find_command
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import validate
 from clawperator.errors import CODES, ClawError
@@ -66,7 +66,7 @@ def is_command(program: str, words: list[str]) -> bool:
         return True
     if program == "claw":
         return any(words[0] in (command.name, *command.synonyms) for command in CLAW_COMMANDS)
-    command = find_command(words[0], COMMANDS)
+    command = find_command(words[0])
     if command is None:
         return False
     below = words[1] if len(words) > 1 else "-"
@@ -82,7 +82,7 @@ def is_command(program: str, words: list[str]) -> bool:
         ("scroll sideways", "Run 'clawperator scroll down'."),
         ("scroll-until Battery", "Run 'clawperator scroll-until down --text Battery'."),
         ("recording start --session-id a/b", "Use letters, digits, '-' and '_', for example demo-1."),
-        ("click --coordinate 10", "Run 'clawperator click --help' for an example."),
+        ("click --coordinate 10", "Run 'clawperator click --help'."),
         ("click --coordinate 10 x", "Write for example --coordinate 540 1200."),
         ("click --text A --text B", "Give --text once."),
         ("type hello --text Title", "Here --text is the text to type. Select the field with --id, "),
@@ -91,7 +91,7 @@ def is_command(program: str, words: list[str]) -> bool:
         ("click --text x --timeout 5", "Pass --timeout with a number from 1000 to 120000."),
         ("read-value Version", "Run 'clawperator read-value --label Version'."),
         ("wait Display", "Run 'clawperator wait --text Display'."),
-        ("phone start --seed many", "Write for example --seed 1."),
+        ("phone start --seed many", "Run 'clawperator phone start --help'."),
     ],
 )
 def test_a_wrong_command_line_gets_the_line_that_works(line: str, hint: str) -> None:

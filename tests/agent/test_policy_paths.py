@@ -260,7 +260,7 @@ def test_a_replay_that_may_not_close_apps_runs_where_they_are_kept(recording: st
         payload = json.dumps({"input": recording, "keepApps": True})
         kept = claw_json("exec-tool", "recording_replay", payload, "--deny-tool", "close_app").json
     assert "the replay closes com.android.settings first" in denied["message"]
-    assert "--keep-apps" in denied["hint"]
+    assert "replay without closing them" in denied["hint"]
     assert kept["result"]["ok"] is True
 
 

@@ -11,8 +11,7 @@ from clawperator.commands.model import BACKENDS, LEVELS, Flag
 from clawperator.commands.registry import GLOBALS, find_by_path
 from clawperator.contract.action_params import DIRECTIONS, KEY_CODES, ViewName
 from clawperator.contract.actions import ACTIONS
-from clawperator.recording.compare.compare import Mode
-from clawperator.recording.compare.inputs import Strategy
+from clawperator.recording.kinds import CompareMode, CompareStrategy
 
 
 def flag(path: str, name: str) -> Flag:
@@ -29,8 +28,8 @@ def flag(path: str, name: str) -> Flag:
         (flag("scroll", "--direction"), DIRECTIONS),
         (flag("swipe", "--direction"), DIRECTIONS),
         (flag("press", "--key"), KEY_CODES),
-        (flag("recording compare", "--mode"), get_args(Mode)),
-        (flag("recording compare", "--strategy"), get_args(Strategy)),
+        (flag("recording compare", "--mode"), get_args(CompareMode)),
+        (flag("recording compare", "--strategy"), get_args(CompareStrategy)),
         (next(flag for flag in GLOBALS if flag.name == "--output"), OUTPUTS),
         (next(flag for flag in GLOBALS if flag.name == "--log-level"), LOG_LEVELS),
         (next(flag for flag in CLAW_COMMANDS[0].flags if flag.name == "--permission-mode"), LEVELS),

@@ -10,7 +10,7 @@ import pytest
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.commands.model import LEVELS, Command, Level, resolve_handler
-from clawperator.commands.registry import COMMANDS, find_by_path, find_command, leaves, value_flags
+from clawperator.commands.registry import MODULES, SYNONYMS, all_commands, find_by_path, find_command, leaves
 
 CLAWPERATOR = dict(leaves())
 CLAW = {command.name: command for command in CLAW_COMMANDS}
@@ -25,7 +25,7 @@ def test_the_handler_of_every_command_exists(name: str, command: Command) -> Non
 
 
 def test_a_family_of_subcommands_has_no_handler() -> None:
-    assert all(command.handler == "" for command in COMMANDS if command.subcommands)
+    assert all(command.handler == "" for command in all_commands() if command.subcommands)
 
 
 def test_every_tool_that_a_command_equals_exists() -> None:
@@ -45,7 +45,7 @@ def test_a_command_needs_the_level_of_its_tools() -> None:
 def test_summaries_are_sentences_and_names_are_unique() -> None:
     for name, command in EVERY:
         assert command.summary.endswith("."), name
-    names = [name for command in COMMANDS for name in (command.name, *command.synonyms)]
+    names = [name for command in all_commands() for name in (command.name, *command.synonyms)]
     assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
@@ -53,7 +53,6 @@ def test_a_command_is_found_by_name_synonym_and_path() -> None:
     assert find_command("tap") == find_command("click") == find_by_path(["click"])
     assert find_by_path(["recording", "parse"]) == CLAWPERATOR["recording parse"]
     assert find_command("parse") is None
-    assert value_flags()["--coordinate"] == 2
 
 
 # Permission levels.
@@ -219,3 +218,8 @@ def test_the_table_of_claw_is_all_that_is_loaded_with_it() -> None:
         f"{package}.claw",
         f"{package}.model",
     ]
+
+
+def test_the_table_of_names_is_that_of_the_rows() -> None:
+    assert tuple(command.name for command in all_commands()) == tuple(MODULES)
+    assert {word: command.name for command in all_commands() for word in command.synonyms} == SYNONYMS

@@ -15,14 +15,15 @@ from clawperator.agent.ports import Tool
 from clawperator.cli.claw.command_tools import CommandContext, prepare
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import LEVELS, Command, Flag
-from clawperator.commands.registry import COMMANDS, find_by_path, leaves
+from clawperator.commands.registry import find_by_path, leaves
 from clawperator.errors import ClawError
+from clawperator.operations.model import find_operation
 from clawperator.policy.rules import Policy, read_rule
 from tests.support.running import claw_json
 
 VALUES = ("x1", "com.example.app", "a b", "42", "Zürich", "it's", "--odd")
 GLOBALS = (["--timeout", "30000"], ["--json"], ["--device=s1"], ["--log-level", "debug"])
-ROWS = [(name, command) for name, command in leaves(COMMANDS) if not command.execution]
+ROWS = [(name, command) for name, command in leaves() if not command.execution]
 ENTRIES = {entry.name: entry for entry in command_inventory().entries}
 SKILL = "com.android.settings.overview"
 
@@ -190,11 +191,20 @@ def test_an_allow_rule_about_a_tool_allows_the_command_that_does_the_same() -> N
 # Paths
 
 LOOKS_LIKE_A_PATH = re.compile(r"file|folder|path|\.json")
-NO_PATHS = {"--selector", "--container-selector", "--vars", "--output", "--output-format", "--artifact", "--user"}
+NO_PATHS = {
+    "--selector",
+    "--device-profile",
+    "--container-selector",
+    "--vars",
+    "--output",
+    "--output-format",
+    "--artifact",
+    "--user",
+}
 
 
 def every_row() -> list[tuple[str, Command]]:
-    return [*leaves(COMMANDS), *((command.name, command) for command in CLAW_COMMANDS)]
+    return [*leaves(), *((command.name, command) for command in CLAW_COMMANDS)]
 
 
 def test_every_flag_that_names_a_file_or_folder_is_marked() -> None:
@@ -213,10 +223,7 @@ def test_every_argument_that_names_a_file_is_marked() -> None:
 
 
 MARKED = [
-    (name, flag)
-    for name, command in leaves(COMMANDS)
-    for flag in command.flags
-    if flag.path and flag.path != "sessions"
+    (name, flag) for name, command in leaves() for flag in command.flags if flag.path and flag.path != "sessions"
 ]
 
 
@@ -233,8 +240,11 @@ def test_a_command_refuses_paths_that_an_agent_may_not_name(
     monkeypatch.chdir(folder)
     command = find_by_path(name.split())
     assert command is not None
+    needed = [field for field in find_operation(name).fields if field.required] if command.is_operation else []
+    others = " ".join("inside" if f.use.word else f"{f.flag} inside" for f in needed if f.flag != flag.name)
     for spelled in (flag.name, *flag.aliases):
-        refused = claw_json("exec-command", "--permission-mode", "full", name, f"{spelled} {outside}").json
+        line = f"{spelled} {outside} {others}"
+        refused = claw_json("exec-command", "--permission-mode", "full", name, line).json
         assert refused["error"]["code"] == "PERMISSION_DENIED", spelled
         assert refused["error"]["target"] == outside
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from clawperator.recording.actions import CAUSED_WITHIN_MS, read_actions
-from clawperator.recording.user_actions import (
+from clawperator.recording.actions import (
+    CAUSED_WITHIN_MS,
     FILLED_WITHIN_MS,
     UserAction,
     UserKey,
@@ -14,6 +14,7 @@ from clawperator.recording.user_actions import (
     UserTap,
     UserText,
     WindowShown,
+    read_actions,
 )
 from tests.recording.demonstrations import LAUNCHER, NOTES, NOWHERE, activity, exported, tapped
 from tests.recording.samples import back, click, event_lists, scroll, typed, window

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from clawperator.recording.compare.strategies.derived import derive_checkpoints
+from clawperator.recording.compare.checkpoints import derive_checkpoints
 from clawperator.recording.describe import DescribedStep, Description
 from clawperator.testing import simulated_phone
 from tests.recording.demonstrations import (

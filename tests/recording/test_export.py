@@ -177,12 +177,12 @@ def test_what_cannot_be_read_or_written_is_an_export_failure(tmp_path: Path) -> 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.ndjson", "empty"]
 
 
-def test_bad_snapshots_option_is_usage_exit_1_and_no_input_is_usage_exit_0(tmp_path: Path) -> None:
+def test_a_bad_snapshots_option_and_no_input_are_usage_errors(tmp_path: Path) -> None:
     source = write(tmp_path / "a.ndjson", [])
     ran = clawperator("recording", "export", "--input", str(source), "--snapshots", "maybe")
     assert (ran.code, ran.json["code"]) == (1, "USAGE")
     ran = clawperator("recording", "export")
-    assert (ran.code, ran.json["code"]) == (0, "USAGE")
+    assert (ran.code, ran.json["code"]) == (1, "USAGE")
 
 
 def test_a_bad_recording_keeps_the_old_export(tmp_path: Path) -> None:

@@ -11,11 +11,10 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from clawperator.recording import export, paging
+from clawperator.recording import export
 from clawperator.recording.compare.compare import compare_recording
 from clawperator.recording.describe import describe_file
-from clawperator.recording.export import export_recording, read_export, read_export_file
-from clawperator.recording.paging import PagedList
+from clawperator.recording.export import PagedList, export_recording, read_export, read_export_file
 from tests.recording.samples import back, click, event_lists, scroll, typed, window, write
 
 MB = 1_000_000
@@ -43,7 +42,7 @@ def exported(folder: Path, events: list[dict[str, Any]], name: str = "a") -> Pat
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read every export in pages of some events."""
     monkeypatch.setattr(export, "LARGE_BYTES", 0)
-    monkeypatch.setattr(paging, "_PAGE", 1_000)
+    monkeypatch.setattr(export, "_PAGE", 1_000)
 
 
 def rendered(path: Path, *, pretty: bool = False) -> bytes:
@@ -105,7 +104,7 @@ def test_a_comparison_in_pages_has_the_same_report(
     pairs = [(str(a), str(b)) for a in paths for b in paths]
     whole = [compare_recording(*pair, strategy=strategy) for pair in pairs]
     monkeypatch.setattr(export, "LARGE_BYTES", 0)
-    monkeypatch.setattr(paging, "_PAGE", 1_000)
+    monkeypatch.setattr(export, "_PAGE", 1_000)
     assert [compare_recording(*pair, strategy=strategy) for pair in pairs] == whole
 
 

@@ -157,9 +157,9 @@ def test_the_recording_itself_is_never_overwritten(tmp_path: Path) -> None:
     assert b"recording_header" in source.read_bytes()
 
 
-def test_without_input_the_answer_is_usage_and_exit_0() -> None:
+def test_without_input_it_is_a_usage_error() -> None:
     ran = clawperator("record", "parse")
-    assert (ran.code, ran.json["code"]) == (0, "USAGE")
+    assert (ran.code, ran.json["code"]) == (1, "USAGE")
     assert clawperator("record", "parse", "--input").code == 1
 
 

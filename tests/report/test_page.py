@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.report.page_data import TextTable, shown_text
+from clawperator.report.page import TextTable, shown_text
 from tests.recording.samples import HEADER, click, event_lists, typed, window, write
 from tests.report.samples import WrittenReport, node, report_of, screen
 from tests.support.paths import REPOSITORY

@@ -18,8 +18,7 @@ Times are by the phone's clock: a virtual one passes them only while something o
 does. For a host that waits by itself, give the phone ``SystemClock()`` or ``FastClock()``.
 """
 
-from clawperator.phone.apps.stress import PACKAGE
-from clawperator.phone.apps.stress_tasks import LINK, StressTask, stress_task
+from clawperator.phone.apps.stress import LINK, PACKAGE, StressTask, stress_task
 from clawperator.testing import SimulatedPhone
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.select import find_nodes
-from clawperator.ui.suggest import contract_selector, nearest_matches, suggest_selectors
+from clawperator.ui.suggest import contract_selector, nearest_matches, plain_selector, suggest_selectors
 from clawperator.ui.visible import visible_nodes
 from tests.ui.test_select import ROWS, screens
 from tests.ui.trees import hierarchy, node
@@ -24,6 +24,15 @@ def test_every_suggested_selector_matches_its_node_alone(screen: Hierarchy, data
         assert next(selector.problems(), None) is None
     selector_of_contract = contract_selector(screen, wanted, FRAME)
     assert selector_of_contract is None or find_nodes(screen, selector_of_contract, FRAME) == [wanted]
+
+
+@given(screens(), st.data())
+def test_a_plain_selector_is_the_first_suggestion(screen: Hierarchy, data: st.DataObject) -> None:
+    wanted = data.draw(st.sampled_from(visible_nodes(screen, FRAME)))
+    first = suggest_selectors(screen, wanted, FRAME, 1)
+    plain = {"shortId", "resourceId", "textEquals", "contentDescEquals"}
+    is_plain = bool(first) and set(msgspec.to_builtins(first[0])) <= plain
+    assert plain_selector(screen, wanted, FRAME) == (first[0] if is_plain else None)
 
 
 def test_suggestions_are_ranked_by_stability() -> None:

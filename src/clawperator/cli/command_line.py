@@ -9,14 +9,25 @@ from typing import IO, TYPE_CHECKING, Any
 from msgspec import Struct
 
 from clawperator._base.text import distance, is_blank, nearest, read_number
-from clawperator.cli.console import LOG_LEVELS, Console
-from clawperator.cli.parsing import ParsedArguments, by_name, invalid, parse, usage
+from clawperator.cli.console import Console
+from clawperator.cli.parsing import (
+    ParsedArguments,
+    by_name,
+    chosen,
+    help_hint,
+    invalid,
+    needs_value,
+    parse,
+    takes_no_value,
+    usage,
+)
 from clawperator.commands.model import Command
-from clawperator.commands.registry import COMMANDS, GLOBALS, find_command, replacement, value_flags
+from clawperator.commands.registry import GLOBALS, MODULES, SYNONYMS, find_by_path, find_command, replacement
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.contract.execution import Plan
+    from clawperator.operations.call import Caller
 
 
 class GlobalOptions(Struct, frozen=True):
@@ -41,7 +52,7 @@ class GlobalOptions(Struct, frozen=True):
         """The timeout as a number; ``EXECUTION_VALIDATION_FAILED`` when it is none."""
         if self.timeout is None:
             return None
-        number = read_number(self.timeout) if not is_blank(self.timeout) else 0
+        number = read_number(self.timeout)
         if number is None:
             raise invalid(
                 f"--timeout must be a number of milliseconds, not {self.timeout!r}",
@@ -51,12 +62,27 @@ class GlobalOptions(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A parsed command. ``name`` is its full canonical name: ``recording parse``."""
+    """A parsed command. ``name`` is its full canonical name: ``recording parse``.
+
+    ``caller`` is the agent that runs it; None means the user.
+    """
 
     name: str
     arguments: ParsedArguments
     options: GlobalOptions
     console: Console
+    caller: "Caller | None" = None
+
+    def require(self, value: str | None, wanted: str) -> str:
+        """The value; ``USAGE`` when it is missing or blank."""
+        if value is None or is_blank(value):
+            raise usage(f"{self.name} needs {wanted}", help_hint(self.name))
+        return value
+
+    @property
+    def word(self) -> str | None:
+        """The first word; None when there is none."""
+        return self.arguments.words[0] if self.arguments.words else None
 
 
 class CommandResult(Struct, frozen=True):
@@ -97,13 +123,11 @@ HandlerResult = CommandResult | LargeResult | TextResult | ReadableResult | Stre
 Handler = Callable[[Call], HandlerResult]
 
 
-def incomplete(message: str, **more: Any) -> CommandResult:
-    """The USAGE document of an incomplete command. It is not an error: exit code 0."""
-    return CommandResult({"code": "USAGE", "message": message, **more})
+def split_globals(argv: list[str], command: Command | None = None) -> tuple[GlobalOptions, list[str]]:
+    """Take the global options out of ``argv``, up to a bare ``--`` that is not before the value of a flag.
 
-
-def split_globals(argv: list[str]) -> tuple[GlobalOptions, list[str]]:
-    """Take the global options out of ``argv``, up to a bare ``--``."""
+    The command is the first word, unless it is given.
+    """
     names = by_name(GLOBALS)
     given: dict[str, Any] = {}
     rest: list[str] = []
@@ -112,7 +136,7 @@ def split_globals(argv: list[str]) -> tuple[GlobalOptions, list[str]]:
         token = argv[i]
         i += 1
         if token == "--":
-            if rest[-1:] and rest[-1] in value_flags() and i < len(argv):  # --flag -- --any-text
+            if i < len(argv) and _awaits_value(rest, command):  # --flag -- --any-text
                 rest += (token, argv[i])
                 i += 1
                 continue
@@ -122,17 +146,28 @@ def split_globals(argv: list[str]) -> tuple[GlobalOptions, list[str]]:
         if flag is None:
             rest.append(token)
         elif flag.values == 0:
+            if equals:
+                raise takes_no_value(flag)
             given[flag.name] = True
-        elif equals:
-            given[flag.name] = inline
-        elif i < len(argv):
-            given[flag.name] = argv[i]
-            i += 1
         else:
-            raise usage(
-                f"{flag.name} needs a value: {flag.name} {flag.metavar}", "Run 'clawperator help' for the options."
-            )
+            if not equals:
+                if i == len(argv) or argv[i].startswith("--"):
+                    raise needs_value(flag, "")
+                inline = argv[i]
+                i += 1
+            if not inline and flag.name != "--device":  # an empty device is none
+                raise needs_value(flag, "")
+            given[flag.name] = chosen(flag, inline, "") if flag.choices else inline
     return _options(given), rest
+
+
+def _awaits_value(rest: list[str], command: Command | None) -> bool:
+    """Whether the last token is a flag of the command that takes a value."""
+    if not rest:
+        return False
+    command = command or find_by_path(rest[:2]) or find_by_path(rest[:1])
+    flag = by_name(command.flags).get(rest[-1]) if command else None
+    return flag is not None and flag.values > 0
 
 
 def requested_output(argv: list[str]) -> str | None:
@@ -152,15 +187,6 @@ def _options(given: dict[str, Any]) -> GlobalOptions:
     package = given.get("--operator-package")
     if package is not None and (is_blank(package) or package.startswith("-")):
         raise usage("--operator-package needs a package name", "Pass --operator-package com.clawperator.operator.")
-    timeout = given.get("--timeout")
-    if timeout is not None and timeout.startswith("--"):
-        raise usage("--timeout needs a value: --timeout <ms>", "Write for example --timeout 5000.")
-    level = given.get("--log-level", "info").lower()
-    if level not in LOG_LEVELS:
-        raise usage(
-            f"--log-level must be one of {', '.join(LOG_LEVELS)}, not {given['--log-level']!r}",
-            "Write --log-level debug.",
-        )
     output = given.get("--output")
     return GlobalOptions(
         device=given.get("--device") or None,
@@ -169,15 +195,15 @@ def _options(given: dict[str, Any]) -> GlobalOptions:
         pretty=output == "pretty" and "--json" not in given,
         text=output == "text" and "--json" not in given,
         default_output=output is None and "--json" not in given,
-        timeout=timeout,
-        log_level="debug" if "--verbose" in given else level,
+        timeout=given.get("--timeout"),
+        log_level="debug" if "--verbose" in given else given.get("--log-level", "info"),
         help="--help" in given,
     )
 
 
 def read_arguments(command: Command, tokens: list[str], title: str) -> ParsedArguments:
     """The flags and words of a command. ``title`` is its full name: ``recording parse``."""
-    arguments = parse(command, tokens, title=title, strict=False, shared=GLOBALS, foreign=value_flags())
+    arguments = parse(command, tokens, title=title, strict=False, shared=GLOBALS)
     surplus = [] if command.usage.endswith("...]") else arguments.words[len(command.usage.split()) :]
     if command.usage == "[<ref>]" and arguments.words and not _is_reference(arguments.words[0]):
         surplus = arguments.words
@@ -207,8 +233,11 @@ def _surplus_hint(arguments: ParsedArguments, title: str, surplus: Sequence[str]
     if title == "setup" and surplus[0].endswith(".apk"):
         return f"Run 'clawperator install-apk {quote(surplus[0])}'."
     label = next((flag for flag in ("--text", "--label") if flag in flags and not arguments.has(flag)), None)
+    file = next((flag for flag in ("--input", "--file") if flag in flags and not arguments.has(flag)), None)
+    if file and (label is None or surplus[0].endswith((".xml", ".json"))):
+        return f"Run 'clawperator {title} {file} {quote(surplus[0])}'."
     if label is None or title == "type":
-        return f"Run 'clawperator {title} --help'."
+        return help_hint(title)
     return f"Run 'clawperator {title} {label} {quote(' '.join(surplus))}'."
 
 
@@ -227,8 +256,7 @@ def find_named(words: Sequence[str]) -> tuple[Command, Command | None]:
         names = [one.name for one in command.subcommands]
         near = nearest(words[1], names, max(2, len(words[1]) // 2))
         offer = f"did you mean {near!r}?" if near else f"choose from {', '.join(names)}"
-        hint = f"Run 'clawperator {command.name} --help' for more."
-        raise usage(f"unknown subcommand {words[1]!r} of {command.name}; {offer}", hint)
+        raise usage(f"unknown subcommand {words[1]!r} of {command.name}; {offer}", help_hint(command.name))
     return command, subcommand
 
 
@@ -255,7 +283,7 @@ def _unknown_command(rest: list[str]) -> ClawError:
 def _suggest(word: str) -> str | None:
     """The closest name: fewest edits, then names before synonyms, then the alphabet."""
     most = max(2, len(word) // 2)
-    names = [(distance(word, c.name), 0, c.name) for c in COMMANDS]
-    names += [(distance(word, s), 1, s) for c in COMMANDS for s in c.synonyms]
+    names = [(distance(word, name), 0, name) for name in MODULES]
+    names += [(distance(word, name), 1, name) for name in SYNONYMS]
     best = min(names)
     return best[2] if best[0] <= most else None

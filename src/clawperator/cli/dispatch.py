@@ -22,14 +22,14 @@ from clawperator.cli.command_line import (
     StreamedResult,
     TextResult,
     find_named,
-    incomplete,
     read_arguments,
     requested_output,
     split_globals,
 )
 from clawperator.cli.console import Console, print_bytes, print_pieces
-from clawperator.cli.parsing import usage
+from clawperator.cli.parsing import help_hint, unknown_flag, usage
 from clawperator.commands.model import POLICY_VARIABLE, Command, resolve_handler
+from clawperator.commands.registry import GLOBALS
 from clawperator.errors import ClawError
 
 # These documents are printed on one line whatever format was requested.
@@ -132,25 +132,22 @@ def _dispatch(options: GlobalOptions, rest: list[str], argv: list[str]) -> Handl
 
         return TextResult(help_text(rest[1:] if rest[:1] == ["help"] else rest))
     if not rest:
-        return incomplete("no command was given", hint="Run 'clawperator help' for the commands.")
+        raise usage("clawperator needs a command", help_hint(""))
     if rest[0].startswith("-"):
-        raise usage(f"unknown option {rest[0]} before the command", "Run 'clawperator help'.")
+        raise unknown_flag(rest[0], "", (), GLOBALS)
     command, subcommand = find_named(rest)
     if not command.subcommands:
         return _call(command, command.name, rest[1:], options)
     if subcommand is None:
         names = ", ".join(one.name for one in command.subcommands)
-        hint = f"Run 'clawperator {command.name} --help' for more."
-        return incomplete(f"{command.name} needs a subcommand: {names}", hint=hint)
+        raise usage(f"{command.name} needs a subcommand: {names}", help_hint(command.name))
     return _call(subcommand, f"{command.name} {subcommand.name}", rest[2:], options)
 
 
 def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions) -> HandlerResult:
     console = Console(options.log_level)
     arguments = read_arguments(command, tokens, name)
-    for flag in arguments.ignored:
-        console.warn(f"{name} has no option {flag}; ignored")
-    if POLICY_VARIABLE in os.environ:  # started by a claw: its policy holds here too
+    if POLICY_VARIABLE in os.environ and not command.is_operation:  # started by a claw: its policy holds here too
         from clawperator.policy.commands import command_entry
         from clawperator.policy.enforcement import check_calls
 

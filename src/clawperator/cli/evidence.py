@@ -124,9 +124,11 @@ class EvidenceRecorder:
         return argv
 
 
-def with_evidence(call: Call, about: RunDescription, run: Callable[[], CommandResult]) -> CommandResult:
+def with_evidence(
+    call: Call, about: RunDescription, run: Callable[[], CommandResult], folder: str | None = None
+) -> CommandResult:
     """Run a command, and keep its evidence if ``--evidence`` is given. Captures do not count for ``--timeout``."""
-    folder = call.arguments.get(FLAG)
+    folder = folder or call.arguments.get(FLAG)
     if folder is None:
         return run()
     recorder = EvidenceRecorder(folder, about)

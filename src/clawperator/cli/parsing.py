@@ -1,7 +1,7 @@
 """The argv parser: sorts tokens into flags and words by a command's row.
 
-Lenient mode is that of ``clawperator``: flags that only other commands have are ignored and reported. Strict mode
-is that of ``claw``: nothing is abbreviated, ignored or guessed, and errors use argparse's wording.
+Strict mode is that of ``claw``: no abbreviations, and errors in argparse's wording. The other mode is that of
+``clawperator``. Both refuse unknown flags and values that are not among the ``choices`` of a flag.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,14 +9,15 @@ from typing import NoReturn
 
 from msgspec import Struct
 
-from clawperator._base.text import distance, nearest, read_number
+from clawperator._base.text import nearest, read_number
 from clawperator.commands.model import Command, Flag
 from clawperator.errors import ClawError
 
 MISSING = "<missing>"
 HELP_HINT = "Run 'claw --help' for the commands."
 
-_SIMILAR = 0.75
+# Names of the same thing in different commands.
+_ALSO_CALLED = {"--out": "--path", "--path": "--out", "--file": "--input", "--input": "--file"}
 # Limits of numbers: what a clock can wait for, and what JSON readers can hold.
 _MOST_SECONDS = 1_000_000_000
 _MOST_WHOLE = 2**63 - 1
@@ -26,12 +27,11 @@ _LONGEST_QUOTED = 200
 
 
 class ParsedArguments(Struct, frozen=True):
-    """Values by the flag's own name, words, and ignored flags. ``command`` is None when none is named."""
+    """Values by the flag's own name, and words. ``command`` is None when none is named."""
 
     command: Command | None
     words: tuple[str, ...] = ()
     values: Mapping[str, tuple[str, ...]] = {}
-    ignored: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -69,18 +69,46 @@ class ParsedArguments(Struct, frozen=True):
             raise parse_error(f"argument {flag}: it must be {expected}, not {_cut(text)!r}", self.name)
         return float(number)
 
-    def choice(self, flag: str, choices: tuple[str, ...], default: str) -> str:
-        text = self.get(flag)
-        if text is None:
-            return default
-        if text.casefold() not in choices:
-            known = ", ".join(choices)
-            raise parse_error(f"argument {flag}: invalid choice: {text!r} (choose from {known})", self.name)
-        return text.casefold()
-
 
 def usage(message: str, hint: str | None = None) -> ClawError:
     return ClawError("USAGE", message, hint=hint, operation="argparse")
+
+
+def help_hint(title: str) -> str:
+    """The command that prints the help of a command; without a title, of all."""
+    return f"Run 'clawperator {title} --help'." if title else "Run 'clawperator help'."
+
+
+def needs_value(flag: Flag, title: str) -> ClawError:
+    count = "a value" if flag.values == 1 else f"{flag.values} values"
+    hint = f"Write {flag.name}=... for a value that begins with a dash." if title else help_hint(title)
+    return _refused(
+        flag,
+        f"{flag.name} needs {count}: {flag.name} {flag.metavar}",
+        help_hint(title) if flag.values > 1 else hint,
+    )
+
+
+def takes_no_value(flag: Flag) -> ClawError:
+    return usage(f"{flag.name} takes no value", f"Write {flag.name} alone.")
+
+
+def chosen(flag: Flag, text: str, title: str) -> str:
+    """A value of a flag with choices, in lower case. ``USAGE`` when it is not one of them."""
+    if text.casefold() in flag.choices:
+        return text.casefold()
+    *most, last = flag.choices
+    raise _refused(flag, f"{flag.name} must be {', '.join(most)} or {last}, not {_cut(text)!r}", help_hint(title))
+
+
+def unknown_flag(token: str, title: str, own: Iterable[Flag], shared: Iterable[Flag]) -> ClawError:
+    """``USAGE`` with the nearest name among the flags of the command and the global ones."""
+    name = _cut(token.partition("=")[0])
+    flags = by_name((*own, *shared))
+    likely = (flag for flag in flags if flag.endswith(name[1:]) or flag == _ALSO_CALLED.get(name))
+    near = nearest(name, flags, len(name) // 4) or next(likely, None)
+    offer = f" Did you mean {near}?" if near else ""
+    return usage(f"{title or 'clawperator'} has no option {name}.{offer}", help_hint(title))
 
 
 def invalid(message: str, hint: str) -> ClawError:
@@ -109,28 +137,19 @@ def parse(  # noqa: PLR0913 - the parts of one command line
     title: str,
     strict: bool,
     shared: Iterable[Flag] = (),
-    foreign: Mapping[str, int] | None = None,
     skip: int = -1,
 ) -> ParsedArguments:
     """Parse the tokens after a command's name. Everything after a bare ``--`` is a word.
 
-    ``title`` is the command's name in messages, ``shared`` are flags of every command. In lenient mode ``foreign``
-    are the flags of other commands with their number of values. The token at ``skip`` is the command itself.
+    ``title`` is the command's name in messages, ``shared`` are flags of every command: strict mode reads them, the
+    other only suggests them. The token at ``skip`` is the command itself.
     """
-    parser = _Parser(command, tokens, title=title, strict=strict, shared=shared, foreign=foreign or {})
-    return parser.run(skip)
+    return _Parser(command, tokens, title=title, strict=strict, shared=shared).run(skip)
 
 
 class _Parser:
-    def __init__(  # noqa: PLR0913 - the parts of one command line
-        self,
-        command: Command | None,
-        tokens: list[str],
-        *,
-        title: str,
-        strict: bool,
-        shared: Iterable[Flag],
-        foreign: Mapping[str, int],
+    def __init__(
+        self, command: Command | None, tokens: list[str], *, title: str, strict: bool, shared: Iterable[Flag]
     ) -> None:
         self._command = command
         self._tokens = tokens
@@ -140,12 +159,9 @@ class _Parser:
         own = command.flags if command else ()
         self._flags = by_name((*self._shared, *own) if strict else own)
         self._help_hint = HELP_HINT if command is None else None
-        self._foreign = foreign
-        self._open_ended = command is not None and command.usage.endswith("...]")
         self._place = 0
         self._words: list[str] = []
         self._values: dict[str, tuple[str, ...]] = {}
-        self._ignored: list[str] = []
 
     def run(self, skip: int) -> ParsedArguments:
         while self._place < len(self._tokens):
@@ -159,54 +175,52 @@ class _Parser:
                 if self._place - 1 != skip:
                     self._words.append(token)
             elif flag is None:
-                self._unknown(token)
+                self._refuse_unknown(token)
             else:
                 self._take(flag, token)
-        return ParsedArguments(self._command, tuple(self._words), self._values, tuple(self._ignored))
+        return ParsedArguments(self._command, tuple(self._words), self._values)
 
     def _is_word(self, token: str, flag: Flag | None) -> bool:
         if self._strict:
             return is_word(token)
         if not token.startswith("--"):
             return True
-        return flag is None and (self._open_ended or self._is_dashed_file())
+        return flag is None and self._is_dashed_file()
 
     def _is_dashed_file(self) -> bool:
         """``exec`` accepts a file whose name begins with dashes, as its first and only word."""
         if self._command is None or self._command.name != "exec" or self._place != 1:
             return False
-        next_is_flag = all(token.startswith("--") for token in self._tokens[1:2])
-        return next_is_flag and self._tokens[0].partition("=")[0] not in self._foreign
-
-    def _unknown(self, token: str) -> None:
-        """Ignore a flag of another command with its values, or refuse it."""
-        name, equals, _ = token.partition("=")
-        most = None if self._strict else self._foreign.get(name)
-        if most is None:
-            self._refuse_unknown(token)
-        self._ignored.append(name)
-        last = self._place if equals else min(self._place + most, len(self._tokens))
-        while self._place < last and not self._tokens[self._place].startswith("--"):
-            self._place += 1
+        return all(token.startswith("--") for token in self._tokens[1:2])
 
     def _refuse_unknown(self, token: str) -> NoReturn:
+        if not self._strict:
+            assert self._command is not None
+            error = unknown_flag(token, self._title, self._command.flags, self._shared)
+            if "--" in self._command.usage:
+                raise error.with_(hint=f"{error.hint} Put arguments that begin with a dash after '--'.")
+            raise error
         name = token.partition("=")[0]
-        if self._strict:
-            near = similar_name(name, self._flags) if name.startswith("--") else None
-            raise parse_error(
-                f"unrecognized arguments: {token[:_LONGEST_QUOTED]}",
-                self._title,
-                (f"Did you mean {near}? " if near else "") + "Put a word that begins with a dash after '--'.",
-            )
-        near = _most_similar(name, [*self._flags, *by_name(self._shared)])
-        raise usage(
-            f"unknown flag {name} for {self._title}" + (f"; did you mean {near}?" if near else ""),
-            f"Run 'clawperator {self._title} --help' for its flags.",
+        near = similar_name(name, self._flags) if name.startswith("--") else None
+        raise parse_error(
+            f"unrecognized arguments: {token[:_LONGEST_QUOTED]}",
+            self._title,
+            (f"Did you mean {near}? " if near else "") + "Put a word that begins with a dash after '--'.",
         )
 
     def _take(self, flag: Flag, token: str) -> None:
         taken = self._strict_values(flag, token) if self._strict else self._lenient_values(flag, token)
+        if flag.choices:
+            taken = tuple(self._chosen(flag, text) for text in taken)
         self._values[flag.name] = (*self._values.get(flag.name, ()), *taken)
+
+    def _chosen(self, flag: Flag, text: str) -> str:
+        if not self._strict:
+            return chosen(flag, text, self._title)
+        if text.casefold() not in flag.choices:
+            message = f"argument {flag.name}: invalid choice: {text!r} (choose from {', '.join(flag.choices)})"
+            raise parse_error(message, self._title, self._help_hint)
+        return text.casefold()
 
     def _strict_values(self, flag: Flag, token: str) -> tuple[str, ...]:
         _, equals, inline = token.partition("=")
@@ -234,9 +248,9 @@ class _Parser:
         _, equals, inline = token.partition("=")
         if flag.values == 0:
             if equals:
-                raise usage(f"{flag.name} takes no value", f"Write {flag.name} alone.")
+                raise takes_no_value(flag)
             return ()
-        if flag.values == 1 and equals:
+        if flag.values == 1 and equals and (inline or flag.literal):
             return (inline,)
         following = self._tokens[self._place :]
         if flag.values == 1 and following[:1] == ["--"] and len(following) > 1:  # --flag -- --any-text
@@ -244,12 +258,9 @@ class _Parser:
             return (following[1],)
         values = following[: flag.values]
         forbidden = "-" if flag.literal else "--"
-        if equals or len(values) < flag.values or any(value.startswith(forbidden) for value in values):
-            hint = f"Write {flag.name}=... for a value that begins with a dash."
-            if flag.values > 1:
-                hint = f"Run 'clawperator {self._title} --help' for an example."
-            count = "a value" if flag.values == 1 else f"{flag.values} values"
-            raise _refused(flag, f"{flag.name} needs {count}: {flag.name} {flag.metavar}", hint)
+        is_missing = equals or len(values) < flag.values or (values == [""] and not flag.literal)
+        if is_missing or any(value.startswith(forbidden) for value in values):
+            raise needs_value(flag, self._title)
         self._place += flag.values
         return tuple(values)
 
@@ -262,12 +273,6 @@ def is_word(token: str) -> bool:
 
 def _refused(flag: Flag, message: str, hint: str) -> ClawError:
     return invalid(message, hint) if flag.literal else usage(message, hint)
-
-
-def _most_similar(name: str, known: list[str]) -> str | None:
-    scored = [(1 - distance(name, other) / max(len(name), len(other)), other) for other in known]
-    best = max(scored, key=lambda pair: pair[0], default=(0.0, ""))
-    return best[1] if best[0] > _SIMILAR else None
 
 
 def _cut(text: str) -> str:

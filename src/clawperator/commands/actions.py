@@ -109,7 +109,7 @@ def _query_command() -> Command:
     return replace(made, handler=f"{module}query", execution=f"{module}query_execution")
 
 
-ACTION_COMMANDS: tuple[Command, ...] = (
+COMMANDS: tuple[Command, ...] = (
     action_command(
         "snapshot",
         "Capture the screen as XML, or as a compact outline.",

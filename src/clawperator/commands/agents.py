@@ -51,3 +51,4 @@ SCHEMA = Command(
     handler="clawperator.cli.handlers.schema:print_schema",
     level="read-only",
 )
+COMMANDS = (AGENTS, SCHEMA)

@@ -7,7 +7,7 @@ _APP = Flag("--app", "package name, instead of the argument", "<package>", ("--p
 _PERMISSION = Flag("--permission", "permission, instead of the second argument", "<permission>", literal=True)
 _PERMISSION_NOTE = "A name without a dot means a permission of Android: CAMERA is android.permission.CAMERA."
 
-DEVICE_ACTION_COMMANDS: tuple[Command, ...] = (
+COMMANDS: tuple[Command, ...] = (
     action_command(
         "rotate",
         "Rotate the screen.",

@@ -1,84 +1,9 @@
 """Commands for devices, the Operator app, emulators and the host log."""
 
-from clawperator.commands.actions import ACTION_COMMANDS
+from clawperator.commands.actions import COMMANDS as ACTION_COMMANDS
 from clawperator.commands.model import BACKEND, USER, Command, Flag, switch
 
 _DEVICES = "clawperator.cli.handlers.devices:"
-_EMULATORS = "clawperator.cli.handlers.emulators:"
-_NAME = Flag("--name", "name, instead of the argument (default: clawperator-pixel)", "<name>")
-_DEFAULT_NAME = "The default name is clawperator-pixel."
-
-_EMULATOR = Command(
-    "emulator",
-    "Create and run Android emulators with the Android SDK.",
-    subcommands=(
-        Command(
-            "list",
-            "List the virtual devices on this computer.",
-            examples=("clawperator emulator list",),
-            handler=_EMULATORS + "list_all",
-            level="read-only",
-        ),
-        Command(
-            "inspect",
-            "Print the configuration of a virtual device.",
-            "[<name>]",
-            flags=(_NAME,),
-            subject="--name",
-            notes=f"{_DEFAULT_NAME} For one that does not exist, 'exists' is false.",
-            handler=_EMULATORS + "inspect",
-            level="read-only",
-        ),
-        Command(
-            "create",
-            "Create a virtual device with its system image.",
-            "[<name>]",
-            flags=(_NAME,),
-            subject="--name",
-            notes=f"{_DEFAULT_NAME} An existing one is not overwritten. The SDK's licences are accepted.",
-            handler=_EMULATORS + "create",
-        ),
-        Command(
-            "start",
-            "Start a virtual device and wait until it has booted.",
-            "[<name>]",
-            flags=(_NAME,),
-            subject="--name",
-            notes=_DEFAULT_NAME,
-            handler=_EMULATORS + "start",
-            level="act",
-        ),
-        Command(
-            "stop",
-            "Stop a running emulator.",
-            "[<name>]",
-            flags=(_NAME,),
-            subject="--name",
-            notes=_DEFAULT_NAME,
-            handler=_EMULATORS + "stop",
-            level="act",
-        ),
-        Command(
-            "delete",
-            "Delete a virtual device that is not running.",
-            "[<name>]",
-            flags=(_NAME,),
-            subject="--name",
-            notes=_DEFAULT_NAME,
-            handler=_EMULATORS + "delete",
-        ),
-        Command("status", "List the running emulators.", handler=_EMULATORS + "list_running", level="read-only"),
-        Command(
-            "provision",
-            "Provide a booted emulator: a running one, an existing one, or a new one.",
-            "[<name>]",
-            flags=(_NAME,),
-            subject="--name",
-            notes=f"{_DEFAULT_NAME} Same as 'clawperator provision emulator'.",
-            handler=_EMULATORS + "provision",
-        ),
-    ),
-)
 
 _SNAPSHOT = next(command for command in ACTION_COMMANDS if command.name == "snapshot")
 _WATCH = Command(
@@ -101,7 +26,7 @@ _WATCH = Command(
     tools=_SNAPSHOT.tools,
 )
 
-DEVICE_COMMANDS = (
+_DEVICE_COMMANDS = (
     _WATCH,
     Command(
         "devices",
@@ -195,22 +120,6 @@ DEVICE_COMMANDS = (
         raised_by={"--fix": "full", "--full": "full", "--report": "act"},
         tools=("doctor",),
     ),
-    _EMULATOR,
-    Command(
-        "provision",
-        "Provide a booted emulator.",
-        subcommands=(
-            Command(
-                "emulator",
-                "Same as 'clawperator emulator provision'.",
-                "[<name>]",
-                flags=(_NAME,),
-                subject="--name",
-                notes=_DEFAULT_NAME,
-                handler=_EMULATORS + "provision",
-            ),
-        ),
-    ),
     Command(
         "logs",
         "Follow today's host log.",
@@ -231,3 +140,4 @@ VERSION = Command(
     handler="clawperator.cli.handlers.schema:print_version",
     level="read-only",
 )
+COMMANDS = (*_DEVICE_COMMANDS, VERSION)

@@ -9,7 +9,7 @@ _POINT = Flag("--coordinate", "point in pixels, instead of an element", "<x> <y>
 _FROM = Flag("--from", "point where the gesture begins", "<x> <y>", values=2, literal=True)
 _TO = Flag("--to", "point where the gesture ends", "<x> <y>", values=2, literal=True)
 
-GESTURE_COMMANDS: tuple[Command, ...] = (
+COMMANDS: tuple[Command, ...] = (
     action_command(
         "swipe",
         "Swipe from one point to another, or in a direction.",

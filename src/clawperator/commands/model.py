@@ -1,6 +1,6 @@
 """A command row: names, flags, help, examples, handler and permission level."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -20,13 +20,16 @@ BackendName = Literal["auto", "operator", "adb"]
 BACKENDS: tuple[BackendName, ...] = ("auto", "operator", "adb")
 
 
+OPERATION = "clawperator.cli.operation:run_operation"  # the handler of operations
+
+
 class Flag(Struct, frozen=True):
     """A flag with ``values`` values. One that ``repeats`` may be given several times.
 
     A ``literal`` flag refuses a value that begins with a dash, unless it is written with ``=``. ``path`` is the
     kind of path that its value is, except for the values ``not_paths``. Without the flag the output is beside the
     file of the flag ``beside``, or of the first word, if ``beside`` is the ``usage`` of the command. ``choices``
-    are its values, for shell completion; the handler checks them.
+    are all its values, in any case; the parser refuses others.
     """
 
     name: str
@@ -52,7 +55,8 @@ class Command(Struct, frozen=True):
     the flag, or else the first word, with what the command is about. ``word_path`` is the kind of path that its
     words are, ``word_choices`` what its first word can be, for shell completion.
     ``replaces`` are removed commands that this one replaces. A prompt with an app's name leads to commands that
-    ``takes_app_name``. A command ``for_users`` is in no inventory: agents cannot run it.
+    ``takes_app_name``. A command ``for_users`` is in no inventory: agents cannot run it. ``source`` is the module
+    of the operation that the command is made from.
     """
 
     name: str
@@ -74,11 +78,17 @@ class Command(Struct, frozen=True):
     takes_app_name: bool = False
     for_users: bool = False
     subcommands: tuple["Command", ...] = ()
+    source: str = ""
+
+    @property
+    def is_operation(self) -> bool:
+        """Whether the command is made from the row of an operation."""
+        return self.handler == OPERATION
 
     @property
     def module(self) -> str:
-        """The module that implements the command: that of its execution builder, or of its handler."""
-        return (self.execution or self.handler).partition(":")[0]
+        """The module that implements the command: of its operation, its execution builder, or its handler."""
+        return self.source or (self.execution or self.handler).partition(":")[0]
 
     def level_with(self, flags: Iterable[str]) -> Level:
         """The level needed when these flags are given, by their own names."""
@@ -91,12 +101,11 @@ class Command(Struct, frozen=True):
         return self.level_with(self.raised_by)
 
 
-def resolve_handler(reference: str) -> Callable[[Any], Any]:
-    """Import the function that a row names as ``module:function``."""
+def resolve_handler(reference: str) -> Any:
+    """Import the function or type that a row names as ``module:name``."""
     module, _, function = reference.partition(":")
     # importlib would cost every command a quarter of a millisecond.
-    resolved: Callable[[Any], Any] = getattr(__import__(module, fromlist=(function,)), function)
-    return resolved
+    return getattr(__import__(module, fromlist=(function,)), function)
 
 
 def switch(name: str, help_: str, *aliases: str) -> Flag:
@@ -106,12 +115,8 @@ def switch(name: str, help_: str, *aliases: str) -> Flag:
 BACKEND = Flag(
     "--backend", "execution backend: auto, operator or adb (default: auto)", "<backend>", choices=BACKENDS
 )
-USER = Flag(
-    "--user", "Android user or profile: a number, or current (the default)", "<user>", choices=("current",)
-)
-ANY_USER = Flag(
-    "--user", "Android user or profile: a number, or current (default: every user)", "<user>", choices=("current",)
-)
+USER = Flag("--user", "Android user or profile: a number, or current (the default)", "<user>")
+ANY_USER = Flag("--user", "Android user or profile: a number, or current (default: every user)", "<user>")
 PASS_ENV = Flag(
     "--pass-env", "variable that skills and MCP servers also receive; may be repeated", "<name>", repeats=True
 )

@@ -1,18 +1,12 @@
-"""Every command of ``clawperator``: parsing, suggestions, ``--help`` and the command reference derive from it."""
+"""Every command of ``clawperator``: parsing, suggestions, ``--help`` and the command reference derive from it.
+
+The table of names is data, so that a command line imports only the rows of its own command.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from clawperator.commands.actions import ACTION_COMMANDS
-from clawperator.commands.agents import AGENTS, SCHEMA
-from clawperator.commands.device_actions import DEVICE_ACTION_COMMANDS
-from clawperator.commands.devices import DEVICE_COMMANDS, VERSION
-from clawperator.commands.gestures import GESTURE_COMMANDS
-from clawperator.commands.model import ALLOW_SCHEME, PLAN, Command, Flag, switch
-from clawperator.commands.phones import PHONE
-from clawperator.commands.recording import RECORDING, REPORT
-from clawperator.commands.servers import SERVER_COMMANDS
-from clawperator.commands.skills import SKILLS
+from clawperator.commands.model import Command, Flag, resolve_handler, switch
 
 GLOBALS = (
     Flag("--device", "device serial", "<serial>", ("--device-id",)),
@@ -42,93 +36,85 @@ GLOBALS = (
     switch("--version", "print the version"),
 )
 
-_EXEC = Command(
-    "exec",
-    "Run an execution: explicit actions as JSON.",
-    "<json|file|->",
-    ("execute",),
+# The names of the top level in the order of lists, by the module that has their rows.
+_ROWS = (
+    ("commands.actions", "snapshot screenshot click open type read wait query press back close sleep scroll"),
+    ("commands.actions", "scroll-until scroll-and-click wait-for-nav read-value"),
+    ("commands.gestures", "swipe drag double-tap submit"),
     (
-        Flag(
-            "--payload",
-            "JSON, a file, or - for stdin",
-            "<json|file|->",
-            ("--execution", "--input", "--file"),
-            path="payload",
-        ),
-        Flag("--goal", "reserved (best-effort is not implemented)", "<text>"),
-        ALLOW_SCHEME,
-        *PLAN,
+        "commands.device_actions",
+        "rotate start-activity install-apk uninstall-app clear-data grant revoke logcat",
     ),
+    ("commands.general", "exec"),
+    ("operations.recordings", "recording"),
+    ("operations.reports", "report"),
+    ("commands.skills", "skills"),
+    ("operations.phones", "phone"),
     (
-        "clawperator exec plan.json",
-        "clawperator exec plan.json --validate-only",
-        "clawperator exec - --dry-run < plan.json",
+        "commands.devices",
+        "watch devices pair packages operator setup grant-device-permissions doctor",
     ),
-    handler="clawperator.cli.handlers.execution:exec_command",
-    execution="clawperator.cli.handlers.execution:read_execution",
-    level="act",
-    raised_by={"--allow-scheme": "full"},
-    tools=("run_execution",),
-    subject="--payload",
-    word_path="payload",
+    ("operations.emulators", "emulator provision"),
+    ("commands.devices", "logs"),
+    ("commands.servers", "serve mcp"),
+    ("commands.general", "config"),
+    ("commands.agents", "agents schema"),
+    ("commands.general", "completion"),
+    ("commands.devices", "version"),
+    ("commands.general", "help"),
 )
-_CONFIG = Command(
-    "config",
-    "Print the settings in force, and where each comes from.",
-    examples=("clawperator config", "CLAWPERATOR_BACKEND=adb clawperator config --output text"),
-    handler="clawperator.cli.handlers.config:print_settings",
-    level="read-only",
+MODULES: Mapping[str, str] = {name: f"clawperator.{module}" for module, names in _ROWS for name in names.split()}
+_SYNONYMS = (
+    ("snapshot", "snapshot-ui snapshot_ui"),
+    ("screenshot", "take-screenshot take_screenshot capture-screenshot"),
+    ("click", "tap"),
+    ("open", "open-uri open-url open-app open_app open_uri open_url"),
+    ("type", "fill enter-text enter_text"),
+    ("read", "read-text read_text"),
+    ("wait", "wait-for wait_for wait-for-node wait_for_node find find-node find_node"),
+    ("press", "press-key press_key"),
+    ("close", "close-app close_app"),
+    ("scroll-until", "scroll_until"),
+    ("scroll-and-click", "scroll_and_click"),
+    ("wait-for-nav", "wait-for-navigation wait_for_navigation"),
+    ("read-value", "read-kv read-key-value-pair read_key_value_pair"),
+    ("double-tap", "double_tap"),
+    ("submit", "submit-text submit_text"),
+    ("start-activity", "start_activity"),
+    ("uninstall-app", "uninstall uninstall_app"),
+    ("clear-data", "clear-app-data clear_app_data"),
+    ("grant", "grant-permission grant_permission"),
+    ("revoke", "revoke-permission revoke_permission"),
+    ("logcat", "read-logcat read_logcat"),
+    ("exec", "execute"),
+    ("recording", "record"),
+    ("setup", "install"),
 )
-_SHELLS = ("bash", "zsh", "fish")
-_COMPLETION = Command(
-    "completion",
-    "Print the completion script of a shell, for clawperator and claw.",
-    "<bash|zsh|fish>",
-    examples=("clawperator completion bash", "clawperator completion zsh > _clawperator"),
-    notes=(
-        "Load it in the running shell:\n"
-        "  bash, zsh: source <(clawperator completion bash)\n"
-        "  fish: clawperator completion fish | source\n"
-        "The script runs the command for each completion. After --device it lists the connected devices."
-    ),
-    handler="clawperator.cli.handlers.completion:print_script",
-    level="read-only",
-    word_choices=_SHELLS,
-)
-_HELP = Command(
-    "help",
-    "Print help for all commands, or for one.",
-    "[<command>...]",
-    examples=("clawperator help click",),
-    handler="clawperator.cli.help:print_help",
-    level="read-only",
-)
-
-COMMANDS: tuple[Command, ...] = (
-    *ACTION_COMMANDS,
-    *GESTURE_COMMANDS,
-    *DEVICE_ACTION_COMMANDS,
-    _EXEC,
-    RECORDING,
-    REPORT,
-    SKILLS,
-    PHONE,
-    *DEVICE_COMMANDS,
-    *SERVER_COMMANDS,
-    _CONFIG,
-    AGENTS,
-    SCHEMA,
-    _COMPLETION,
-    VERSION,
-    _HELP,
-)
-
-# Flags with a value that other implementations of this command line accept: ignored with a warning.
-_FOREIGN_VALUE_FLAGS = ("--name", "--port", "--host")
+SYNONYMS: Mapping[str, str] = {word: name for name, words in _SYNONYMS for word in words.split()}
 
 
-def find_command(name: str, among: tuple[Command, ...] = COMMANDS) -> Command | None:
-    """The command of that name or synonym; names come first."""
+@cache
+def _load(name: str) -> Command:
+    """The row of a name of the top level."""
+    module = MODULES[name]
+    if module.startswith("clawperator.operations."):
+        made: Command = resolve_handler("clawperator.operations.commands:top_command")(name)
+        return made
+    rows: tuple[Command, ...] = resolve_handler(f"{module}:COMMANDS")
+    return next(row for row in rows if row.name == name)
+
+
+@cache
+def all_commands() -> tuple[Command, ...]:
+    """Every command of the top level. Imports all rows."""
+    return tuple(map(_load, MODULES))
+
+
+def find_command(name: str, among: tuple[Command, ...] | None = None) -> Command | None:
+    """The command of that name or synonym, of the top level or of subcommands; names come first."""
+    if among is None:
+        own = name if name in MODULES else SYNONYMS.get(name)
+        return None if own is None else _load(own)
     for command in among:
         if command.name == name:
             return command
@@ -158,33 +144,17 @@ def command_names(path: str) -> tuple[str, ...]:
 
 def replacement(words: list[str]) -> tuple[str, str | None] | None:
     """The removed command that ``words`` begin with, and its replacement if there is one; None for any other."""
-    removed = {old: command.name for command in COMMANDS for old in command.replaces}
+    removed = {old: command.name for command in all_commands() for old in command.replaces}
     old = " ".join(words[:2])
     if old in removed:
         return old, removed[old]
     return (words[0], None) if any(name.split()[0] == words[0] for name in removed) else None
 
 
-def leaves(commands: tuple[Command, ...] = COMMANDS, prefix: str = "") -> Iterator[tuple[str, Command]]:
+def leaves(commands: tuple[Command, ...] | None = None, prefix: str = "") -> Iterator[tuple[str, Command]]:
     """Every command that can be run, with its full name: ``recording parse``."""
-    for command in commands:
+    for command in all_commands() if commands is None else commands:
         if command.subcommands:
             yield from leaves(command.subcommands, f"{prefix}{command.name} ")
         else:
             yield prefix + command.name, command
-
-
-def all_flags(commands: tuple[Command, ...] = COMMANDS) -> Iterator[Flag]:
-    for command in commands:
-        yield from command.flags
-        yield from all_flags(command.subcommands)
-
-
-@cache
-def value_flags() -> Mapping[str, int]:
-    """Every flag of any command that takes values, with their number."""
-    known = dict.fromkeys(_FOREIGN_VALUE_FLAGS, 1)
-    for flag in all_flags():
-        if flag.values:
-            known.update(dict.fromkeys((flag.name, *flag.aliases), flag.values))
-    return known

@@ -54,4 +54,4 @@ MCP = Command(
     raised_by=RAISED_BY,
     for_users=True,
 )
-SERVER_COMMANDS = (SERVE, MCP)
+COMMANDS = (SERVE, MCP)

@@ -157,3 +157,4 @@ SKILLS = Command(
         ),
     ),
 )
+COMMANDS = (SKILLS,)

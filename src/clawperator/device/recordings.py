@@ -11,7 +11,7 @@ from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.sync import NoSuchFileError, TransferError, pull_file, read_file
 from clawperator.errors import ClawError
-from clawperator.recording.check import recording_warnings
+from clawperator.recording.reader import recording_warnings
 
 _MAX_POINTER = 1024
 PULL_SECONDS = 300.0

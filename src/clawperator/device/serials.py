@@ -4,6 +4,8 @@ adb passes on what a device or the network reports: USB serials, ``emulator-5554
 mDNS services. They may have spaces, slashes and other characters that mean something to a shell or a file system.
 """
 
+from clawperator.contract.wire import OPERATOR_PACKAGE
+
 MAX_SERIAL_BYTES = 128
 NO_SERIAL = "(no serial number)"
 _MAX_HEX_BYTES = 100
@@ -30,6 +32,11 @@ def shell_word(serial: str) -> str:
 def device_flag(serial: str) -> str:
     """The flag that chooses this device, for the user to copy: ``--device R58M1234``, ``--device 'a b'``."""
     return f"--device{'=' if serial.startswith('-') else ' '}{shell_word(serial)}"
+
+
+def target_flags(serial: str, package: str) -> str:
+    """The flags that choose this device and this Operator. The released Operator needs none."""
+    return device_flag(serial) + ("" if package == OPERATOR_PACKAGE else f" --operator-package {package}")
 
 
 def adb_flag(serial: str) -> str:

@@ -23,7 +23,7 @@ class _Layer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     outer: "_Layer | None" = None
 
 
-def restricted(policy: Policy, outer: Policy | None) -> Policy:
+def restricted(policy: Policy, outer: Policy) -> Policy:
     """The policy, restricted by the one it runs under. A layer that is there already is not repeated."""
     layers = list(_layers(outer))
     if _own(policy) in [_own(layer) for layer in layers]:

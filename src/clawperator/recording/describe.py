@@ -9,11 +9,8 @@ from msgspec.structs import replace
 
 from clawperator._base.files import Spill
 from clawperator._base.text import encodable, is_blank, printable, trim
-from clawperator.recording.actions import ActionReader
-from clawperator.recording.compare.strategies.derived import CheckpointNamer
-from clawperator.recording.export import EventSurvey, Export, load_demonstration
-from clawperator.recording.heuristics import id_name
-from clawperator.recording.user_actions import (
+from clawperator.recording.actions import (
+    ActionReader,
     AppOpened,
     Confidence,
     UserAction,
@@ -23,6 +20,9 @@ from clawperator.recording.user_actions import (
     UserText,
     WindowShown,
 )
+from clawperator.recording.compare.checkpoints import CheckpointNamer
+from clawperator.recording.export import EventSurvey, Export, load_demonstration
+from clawperator.recording.heuristics import id_name
 from clawperator.recording.writing import open_output, pretty_json
 
 StepKind = Literal[

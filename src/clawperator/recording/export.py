@@ -7,9 +7,9 @@ import os
 import re
 import stat
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Generic, Literal, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from clawperator._base.files import Spill, open_regular, why
 from clawperator._base.text import whole
 from clawperator.contract.limits import RECORDING_EXPORT_VERSION
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, ClawperatorException
 from clawperator.recording.events import (
     FACTS,
     Click,
@@ -36,16 +36,106 @@ from clawperator.recording.events import (
     own_fields,
     whole_bounds,
 )
-from clawperator.recording.gaps import SeqGaps
+from clawperator.recording.kinds import SnapshotMode
 from clawperator.recording.masking import PasswordMasker
-from clawperator.recording.paging import NotPagedError, PagedList, pages_of
-from clawperator.recording.reader import Progress, Recording, unreadable
+from clawperator.recording.reader import Progress, Recording, SeqGaps, unreadable
 from clawperator.recording.writing import ListWriter, derived_path, open_output, pretty_json
+
+# A list in a large JSON document, decoded page by page each time it is read
+#
+# It works for documents that are indented by two spaces, as ``export`` writes them. There a line end is never
+# inside a string, so an element of a top-level list ends where a line closes an object at the second level.
+
+T = TypeVar("T")
+
+_PAGE = 1024 * 1024
+_LIST_HEAD_BYTES = 64 * 1024
+_NEXT, _LAST = b"\n    },\n", b"\n    }\n  ]"
+
+
+class NotPagedError(ClawperatorException, ValueError):
+    """The document is not indented in this way, or it is not valid."""
+
+
+class PagedList(Generic[T]):
+    """The elements of the list ``name``. Each iteration reads the file again; nothing of it is kept in memory.
+
+    ``decode`` turns a JSON list into its elements. ``rest`` is the document with an empty list. All elements are
+    read once when the object is created: an invalid list is found before the first use.
+    """
+
+    def __init__(self, file: IO[bytes], name: str, decode: Callable[[bytes], list[T]]) -> None:
+        self._descriptor = os.dup(file.fileno())
+        self._decode = decode
+        start = b'\n  "%b": [' % name.encode()
+        head = os.pread(self._descriptor, _LIST_HEAD_BYTES, 0)
+        at = head.find(start)
+        if at < 0:
+            raise NotPagedError
+        self._start = at + len(start)
+        self._count = 0
+        self._end = 0
+        for page in self.pages():
+            self._count += len(page)
+        self.rest = head[: self._start] + self._tail()
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[T]:
+        for page in self.pages():
+            yield from page
+
+    def pages(self) -> Iterator[list[T]]:
+        """The elements in lists of about a megabyte of JSON."""
+        position, text = self._start, b""
+        while True:
+            block = os.pread(self._descriptor, _PAGE, position)
+            position += len(block)
+            searched = max(len(text) - len(_LAST), 0)
+            text += block
+            end = text.find(_LAST, searched)
+            cut = end if end >= 0 else text.rfind(_NEXT, searched)
+            if cut >= 0:
+                cut += len(_NEXT) - len(b",\n")
+                yield self._elements(text[:cut])
+                if end >= 0:
+                    self._end = position - len(text) + cut
+                    return
+                text = text[cut + 1 :]
+            if not block:
+                raise NotPagedError
+
+    def _elements(self, text: bytes) -> list[T]:
+        try:
+            return self._decode(b"[" + text + b"]")
+        except ValueError:
+            raise NotPagedError from None
+
+    def _tail(self) -> bytes:
+        """The document after the last element."""
+        pieces, position = [], self._end
+        while block := os.pread(self._descriptor, _PAGE, position):
+            pieces.append(block)
+            position += len(block)
+        return b"".join(pieces)
+
+
+def _pages_of(elements: Iterable[T]) -> Iterable[Sequence[T]]:
+    """The elements of a list that is in memory, or of a paged one, page by page."""
+    if isinstance(elements, PagedList):
+        return elements.pages()
+    return (elements if isinstance(elements, Sequence) else list(elements),)
+
+
+# Documents
+
 
 # The difference of two 64-bit numbers may not fit 64 bits.
 Difference = int | float
-SnapshotMode = Literal["omit", "include"]
-SNAPSHOT_MODES: Mapping[str, SnapshotMode] = {"omit": "omit", "include": "include"}
 
 
 class Session(Struct, frozen=True):
@@ -361,7 +451,7 @@ class EventSurvey:
 
     def watch(self, events: Iterable[ExportedEvent]) -> Iterator[ExportedEvent]:
         """The events; they are counted page by page, before the first of a page passes."""
-        for page in pages_of(events):
+        for page in _pages_of(events):
             self.gaps.add_page([event.seq for event in page])
             self._packages.update(_packages(page))
             yield from page

@@ -7,16 +7,85 @@ start to end; only if an event is out of order, the work starts again with a sor
 import marshal
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from math import ceil, floor
 from typing import IO, NoReturn, Self, TypeVar
 
+from clawperator._base.deadline import Deadline
 from clawperator._base.files import open_regular, why
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError, ClawperatorException
-from clawperator.recording.events import Event, Header, InvalidLineError, decode_event, decode_header, trim_line
-from clawperator.recording.gaps import SeqGaps
+from clawperator.recording.events import (
+    Event,
+    EventFacts,
+    Header,
+    InvalidLineError,
+    decode_event,
+    decode_header,
+    trim_line,
+)
+from clawperator.recording.masking import PasswordMasker
+
+# Missing events: a phone numbers events from 0, also those that it could not write, so a number that is missing is
+# an event that is missing
+
+E = TypeVar("E", bound=EventFacts)
+
+_MAX_LISTED = 10
+
+
+class SeqGaps:
+    """Collects the missing numbers while the events of a recording come in order."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.next: int | float = 0  # the number that the next event has if none is missing
+        self._ranges: list[str] = []
+        self._more = 0
+
+    def add(self, seq: int | float) -> None:
+        """Count an event. Events of equal numbers are no gap."""
+        if seq > self.next:
+            first, last = ceil(self.next), floor(seq) - (seq == floor(seq))
+            if last >= first:
+                self.count += last - first + 1
+                if len(self._ranges) < _MAX_LISTED:
+                    self._ranges.append(f"{first}-{last}" if last > first else f"{first}")
+                else:
+                    self._more += 1
+        self.next = max(self.next, seq + 1)
+
+    def add_page(self, numbers: list[int | float]) -> None:
+        """Count the events of a page."""
+        first = self.next
+        if isinstance(first, int) and numbers == list(range(first, first + len(numbers))):
+            self.next = first + len(numbers)
+            return
+        for number in numbers:
+            self.add(number)
+
+    def watch(self, events: Iterable[E]) -> Iterator[E]:
+        """The events, each counted when it passes."""
+        for event in events:
+            if event.seq != self.next:
+                self.add(event.seq)
+            else:
+                self.next += 1
+            yield event
+
+    def warnings(self, what: str = "") -> list[str]:
+        """One sentence when events are missing; none otherwise. ``what`` names the recording."""
+        if not self.count:
+            return []
+        more = f" and {self._more} more ranges" if self._more else ""
+        where = f" from {what}" if what else ""
+        missing = "1 event is missing" if self.count == 1 else f"{self.count} events are missing"
+        return [f"{missing}{where}: seq {', '.join(self._ranges)}{more}"]
+
+
+# Lines
 
 T = TypeVar("T")
 # Called at intervals with the number of bytes read and the size of the file.
@@ -274,3 +343,42 @@ def unreadable(path: str, reason: str, code: str) -> ClawError:
         operation="read",
         target=path,
     )
+
+
+# What to know of a recording before it is used
+
+
+class _Stopped(ClawperatorException):
+    pass
+
+
+def recording_warnings(path: str, deadline: Deadline) -> list[str]:
+    """Missing events, and passwords that are not masked; none for a file that is no readable recording."""
+
+    def stop_in_time(_done: int, _size: int) -> None:
+        if deadline.is_over:
+            raise _Stopped
+
+    masker = PasswordMasker()
+
+    def build(events: Iterator[Event]) -> None:
+        nonlocal masker
+        masker = PasswordMasker()
+        for event in events:
+            masker.mask(event)
+            masker.mask_snapshot(event)
+
+    try:
+        with Recording(path, progress=stop_in_time) as recording:
+            recording.in_order(build)
+            warnings = recording.gaps.warnings()
+    except _Stopped:
+        return ["the recording was not checked to its end: no time was left"]
+    except ClawError:
+        return []
+    if masker.count:
+        warnings.append(
+            f"{masker.count} texts of password fields are not masked in this file; keep it private. "
+            "parse, export, describe and replay mask them."
+        )
+    return warnings

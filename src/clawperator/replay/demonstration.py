@@ -13,12 +13,11 @@ from clawperator.api.phone import ConnectedPhone
 from clawperator.device.run.evidence import masked_tree
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_actions
-from clawperator.recording.compare.strategies.derived import derive_checkpoints
+from clawperator.recording.compare.checkpoints import derive_checkpoints
 from clawperator.recording.events import Event, has_snapshot
 from clawperator.recording.export import is_export, load_demonstration
-from clawperator.recording.gaps import SeqGaps
 from clawperator.recording.masking import PasswordMasker
-from clawperator.recording.reader import Recording
+from clawperator.recording.reader import Recording, SeqGaps
 from clawperator.replay.planner import EventWithScreen, RecordedSteps, build_steps, steps_until
 from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport, plan_document, report_document
 from clawperator.replay.run import StepOutcome, run_steps
@@ -143,7 +142,7 @@ def _check_closing(packages: list[str]) -> None:
         raise ClawError(
             e.code,
             f"the replay closes {' and '.join(packages)} first: {e.message}",
-            hint=f"{e.hint} Or close the apps yourself and add --keep-apps.",
+            hint=f"{e.hint} Or close the apps yourself, and replay without closing them.",
             operation="replay",
             target=e.target,
         ) from e

@@ -11,10 +11,8 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.recording.actions import ActionReader
-from clawperator.recording.events import ClickFacts, EventFacts, ScrollFacts, TextChangeFacts
-from clawperator.recording.heuristics import SYSTEM_UI, NavigationKey, is_keyboard, is_launcher
-from clawperator.recording.user_actions import (
+from clawperator.recording.actions import (
+    ActionReader,
     AppOpened,
     Direction,
     UserAction,
@@ -24,7 +22,9 @@ from clawperator.recording.user_actions import (
     UserText,
     WindowShown,
 )
-from clawperator.replay.fingerprint import ScreenMarks, recorded_screen, screen_marks
+from clawperator.recording.events import ClickFacts, EventFacts, ScrollFacts, TextChangeFacts
+from clawperator.recording.heuristics import SYSTEM_UI, NavigationKey, is_keyboard, is_launcher
+from clawperator.replay.screens import ScreenMarks, recorded_screen, screen_marks
 from clawperator.replay.target import RecordedTarget, matching_nodes, recorded_target, switch_state
 
 ReplayAction = Literal["open_app", "click", "enter_text", "press"]

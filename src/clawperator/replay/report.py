@@ -15,10 +15,10 @@ from clawperator.contract.skill_result import (
 )
 from clawperator.device.run.evidence import masked_tree
 from clawperator.errors import ClawError
-from clawperator.recording.compare.strategies.checkpoints import BaselineCheckpoint
+from clawperator.recording.compare.checkpoints import BaselineCheckpoint
 from clawperator.replay.planner import ExpectedWindow, RecordedSteps, ReplayStep
 from clawperator.replay.run import ReplayRun, StepOutcome
-from clawperator.replay.unexpected import screen_labels
+from clawperator.replay.screens import screen_labels
 
 CONTRACT_VERSION = "1.0.0"
 # Codes of a failed device, or of a failed connection to it.

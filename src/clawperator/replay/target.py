@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from clawperator.api.snapshot import Snapshot
 from clawperator.recording.events import ClickFacts
 from clawperator.recording.heuristics import id_name
-from clawperator.replay.fingerprint import SHARED_IDS, is_text_field
+from clawperator.replay.screens import SHARED_IDS, is_text_field
 from clawperator.ui.node import NOWHERE, Bounds, Node
 from clawperator.ui.roles import role_of
 from clawperator.ui.visible import visible_nodes

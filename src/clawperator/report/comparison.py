@@ -9,11 +9,11 @@ from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._base.files import open_regular
 from clawperator.recording.compare.alignment import AlignmentRow
+from clawperator.recording.compare.checkpoints import checkpoint_sentence
 from clawperator.recording.compare.step_by_step import StepComparison
-from clawperator.recording.compare.strategies.derived import checkpoint_sentence
 from clawperator.recording.describe import DescribedStep
 from clawperator.report.builder import NOTHING, PageBuilder, RowScreens, RowStatus, compared_screens
-from clawperator.report.page_data import PageRow, Tone, Verdict
+from clawperator.report.page import PageRow, Tone, Verdict
 from clawperator.report.runs import replay_screens
 
 _RELATIONS: dict[str, RowStatus] = {

@@ -17,9 +17,8 @@ from clawperator.contract.results import ResultEnvelope
 from clawperator.device.run.evidence import known_secrets
 from clawperator.device.run.secrets import SecretReader
 from clawperator.errors import ClawError
-from clawperator.report.action_rows import StepContext, action_row
-from clawperator.report.builder import PageBuilder, ReportParts, RowScreens, RowStatus
-from clawperator.report.page_data import PageList, PageRow, Verdict, seconds
+from clawperator.report.builder import PageBuilder, ReportParts, RowScreens, RowStatus, StepContext, action_row
+from clawperator.report.page import PageList, PageRow, Verdict, seconds
 from clawperator.report.write import ReportResult, save_report
 from clawperator.ui.node import HIDDEN
 

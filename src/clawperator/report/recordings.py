@@ -15,13 +15,12 @@ from clawperator.recording.compare.step_by_step import StepComparison, compare_s
 from clawperator.recording.describe import DescribedStep, described_steps
 from clawperator.recording.events import FACTS, ClickFacts, Event, EventFacts, has_snapshot, own_fields
 from clawperator.recording.export import Export, is_export, load_demonstration
-from clawperator.recording.gaps import SeqGaps
 from clawperator.recording.heuristics import id_name
 from clawperator.recording.masking import PasswordMasker
-from clawperator.recording.reader import Recording
+from clawperator.recording.reader import Recording, SeqGaps
 from clawperator.report.builder import MAX_ROWS, PageBuilder, ReportParts, RowScreens
 from clawperator.report.comparison import Comparison, RecordedRows, RunScreens, kept_screens
-from clawperator.report.page_data import NO_SCREEN, Mark, PageList, PageRow, filled, plural, seconds
+from clawperator.report.page import NO_SCREEN, Mark, PageList, PageRow, filled, plural, seconds
 from clawperator.report.screens import ScreenTable
 
 STEPS, EVENTS, COMPARISON = "Steps", "Events", "Comparison"

@@ -10,7 +10,7 @@ from typing import Any
 
 from clawperator.errors import ClawError
 from clawperator.recording.heuristics import id_name
-from clawperator.report.page_data import MAX_LABEL, NO_SCREEN, Mark, PageScreen, TextTable
+from clawperator.report.page import MAX_LABEL, NO_SCREEN, Mark, PageScreen, TextTable
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.outline import screen_frame
 from clawperator.ui.parse import parse_hierarchy

@@ -13,10 +13,9 @@ from clawperator.recording.export import is_export
 from clawperator.recording.reader import Recording
 from clawperator.recording.writing import open_output
 from clawperator.report.builder import PageBuilder, ReportParts
-from clawperator.report.evidence import evidence_report, is_bundle, newest_bundle
 from clawperator.report.page import render_page
 from clawperator.report.recordings import recording_report
-from clawperator.report.runs import document_report
+from clawperator.report.runs import document_report, evidence_report, is_bundle, newest_bundle
 
 ENDING = ".report.html"
 _HEAD_BYTES = 4_096

@@ -12,14 +12,15 @@ Without pytest: ``with simulated_phone() as phone: ...``. Nothing listens on a p
 ``ScriptedDriver`` replaces a device below the engine, ``ScriptedBackend`` everything below a connection.
 """
 
+from collections.abc import Mapping
+
+from clawperator.contract.execution import Plan
+from clawperator.contract.results import ResultEnvelope, StepResult, outcome_of
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
-from clawperator.testing.failure_files import keep_failure
-from clawperator.testing.failure_report import recorded_calls, report_failure
-from clawperator.testing.old_names import RENAMED, ShellResult, warn_of
+from clawperator.testing.failures import keep_failure, recorded_calls, report_failure
 from clawperator.testing.person import Person
 from clawperator.testing.phone import PhonePorts, SimulatedPhone, simulated_phone
-from clawperator.testing.scripted import ScriptedBackend
 
 __all__ = [
     "FullScriptedDriver",
@@ -27,7 +28,6 @@ __all__ = [
     "PhonePorts",
     "ScriptedBackend",
     "ScriptedDriver",
-    "ShellResult",
     "SimulatedPhone",
     "VirtualClock",
     "keep_failure",
@@ -37,8 +37,22 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in RENAMED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warn_of(f"clawperator.testing.{name}", f"clawperator.testing.{RENAMED[name]}")
-    return globals()[RENAMED[name]]
+class ScriptedBackend:
+    """A ``Backend`` without a device: ``results`` are the data of the steps, in the order they run.
+
+    Data with ``error`` make a failed step; steps without a result succeed. ``plans`` records what was run.
+    """
+
+    def __init__(self, *results: Mapping[str, str]) -> None:
+        self.plans: list[Plan] = []
+        self._results = iter(results)
+
+    def run(self, plan: Plan) -> ResultEnvelope:
+        self.plans.append(plan)
+        steps = []
+        for action in plan.execution.actions:
+            data = dict(next(self._results, {}))
+            steps.append(StepResult(action.id, action.type, "error" not in data, data))
+        outcome = outcome_of(steps)
+        ids = plan.execution.commandId, plan.execution.taskId
+        return ResultEnvelope(*ids, outcome.status, steps, outcome.error, outcome.errorCode, outcome.hint)

@@ -3,13 +3,31 @@
 from typing import Unpack
 
 from clawperator.api.selectors import SelectorKwargs
+from clawperator.api.snapshot import ScreenSearch
 from clawperator.errors import ClawError
 from clawperator.phone.apps.system import DELETE_KEY, ENTER_KEY, SHIFT_KEY, SYMBOLS_KEY, is_symbol
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.core.window import Window
-from clawperator.testing.live_screen import LiveScreen
-from clawperator.testing.old_names import new_keywords
-from clawperator.ui.node import Node
+from clawperator.phone.core.windows import Window
+from clawperator.ui.node import Bounds, Hierarchy, Node
+
+
+class LiveScreen(ScreenSearch):
+    """The tree of the active window, read when it is made."""
+
+    __slots__ = ("_frame", "_hierarchy")
+
+    def __init__(self, phone: Phone) -> None:
+        with phone.lock:
+            self._hierarchy = phone.windows.hierarchy()
+            self._frame = phone.windows.display.bounds
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        return self._hierarchy
+
+    @property
+    def frame(self) -> Bounds:
+        return self._frame
 
 
 class Person:
@@ -21,13 +39,11 @@ class Person:
 
     def tap(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> None:
         """Tap the node with this label. ``NODE_NOT_FOUND`` when it is not on the screen."""
-        text, selector = new_keywords(text, selector)
         self._phone.tap(*self._find(text, selector).bounds.centre)
         self._pause()
 
     def press_long(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> None:
         """Press the node with this label for 0.7 seconds."""
-        text, selector = new_keywords(text, selector)
         self._phone.tap(*self._find(text, selector).bounds.centre, hold_ms=700)
         self._pause()
 

@@ -12,13 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator._base.files import AtomicFile, file_error, why
-from clawperator.api.phone import ConnectedPhone
+from clawperator.api.phone import AndroidPhone, ConnectedPhone
 from clawperator.api.snapshot import ScreenSearch
 from clawperator.contract.execution import Action, Plan, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import recordings_folder
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
 from clawperator.device.adb.quoting import command_line
+from clawperator.device.backends.adb_system import AdbSystem
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
 from clawperator.device.recordings import check_session_id, local_recording_path
@@ -31,12 +32,10 @@ from clawperator.engine.driver import Clock
 from clawperator.engine.run import Engine
 from clawperator.errors import ClawError
 from clawperator.phone.core.phone import Phone
+from clawperator.phone.operator.driver import PrivilegedPhoneDriver
 from clawperator.phone.toolkit.app import App
-from clawperator.testing.driver import SimulatedPhoneDriver
-from clawperator.testing.live_screen import LiveScreen
 from clawperator.testing.many_phones import OPEN_PHONES
-from clawperator.testing.old_names import OldCalls, also_runs_scripts
-from clawperator.testing.person import Person
+from clawperator.testing.person import LiveScreen, Person
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import Outline
 from clawperator.ui.refs import ElementFingerprint
@@ -61,7 +60,46 @@ class PhonePorts(Struct, frozen=True):
     server_port: int
 
 
-class SimulatedPhone(OldCalls):
+class SimulatedPhoneDriver(PrivilegedPhoneDriver, AdbSystem):
+    """``run_script`` runs a script in the shell of the phone, with standard input."""
+
+    def __init__(self, phone: Phone, run_script: Callable[[str, bytes], ShellAnswer]) -> None:
+        super().__init__(phone)
+        self._serial = phone.serial
+        # Only its serial is used: the phone has no server.
+        self._device = Device(phone.serial, Endpoint("127.0.0.1", 0, simulated=True))
+        self._run_script = run_script
+
+    @property
+    def _name(self) -> str:
+        return self._serial
+
+    def _run(self, script: str) -> ShellAnswer:
+        return self._run_script(script, b"")
+
+    def _left(self, most: float) -> float:
+        return most
+
+    def _natural_size(self) -> tuple[int, int]:
+        frame = self.frame()
+        return min(frame.width, frame.height), max(frame.width, frame.height)
+
+    def install(self, path: str) -> int:
+        with open(path, "rb") as file:
+            apk = file.read()
+        script = command_line("cmd", "package", "install", "-r", "-S", str(len(apk)))
+        answer = self._run_script(script, apk)
+        if not answer.text.startswith("Success"):
+            raise ClawError(
+                "ANDROID_INSTALL_FAILED",
+                f"cannot install {path} on {self._serial}: {answer.complaint or 'no output'}",
+                hint="Check that the file is an APK.",
+                details={"path": path},
+            )
+        return len(apk)
+
+
+class SimulatedPhone(AndroidPhone):
     """A simulated phone in this process: the methods of every phone, on a virtual clock and without sockets.
 
     Only a simulated phone has ``person`` (a user who touches the screen), ``clock``, faults, ``events``
@@ -127,7 +165,6 @@ class SimulatedPhone(OldCalls):
             raise file_error("RECORDING_PULL_FAILED", "write", path, e) from e
         return path
 
-    @also_runs_scripts
     def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:
         """Run one command on the phone. Its arguments are quoted: the shell interprets none of them."""
         return self.shell_script(command_line(command, *arguments), timeout=timeout)
@@ -161,7 +198,7 @@ class SimulatedPhone(OldCalls):
         ``DEVICE_SHELL_UNAVAILABLE`` when it does not end within ``timeout`` seconds of real time, or when it
         writes more than ``max_bytes``.
         """
-        from clawperator.phone.shell.limited import run_limited
+        from clawperator.phone.shell.language.interpreter import run_limited
 
         return ShellAnswer(*run_limited(script, self.phone, stdin, seconds=timeout, max_bytes=max_bytes))
 

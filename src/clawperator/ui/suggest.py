@@ -52,8 +52,20 @@ def suggest_selectors(hierarchy: Hierarchy, node: Node, frame: Bounds, most: int
     An id is the most stable, then a description, a label, a label with a role, a relation to a label, and last a
     position among equals. No selector has the text of a password field.
     """
+    return _unique(_ranked(hierarchy, node, frame), hierarchy, node, frame, most)
+
+
+def plain_selector(hierarchy: Hierarchy, node: Node, frame: Bounds) -> NodeSelector | None:
+    """The most stable selector by the node's own id, description and label; None when none is unique."""
+    return next(iter(_unique(_plain(node), hierarchy, node, frame, most=1)), None)
+
+
+def _unique(
+    choices: Iterable[Fields], hierarchy: Hierarchy, node: Node, frame: Bounds, most: int
+) -> list[NodeSelector]:
+    """The first selectors that match this node alone."""
     found: list[NodeSelector] = []
-    for fields in _ranked(hierarchy, node, frame):
+    for fields in choices:
         selector = msgspec.convert(fields, NodeSelector)
         if selector not in found and find_nodes(hierarchy, selector, frame) == [node]:
             found.append(selector)
@@ -77,13 +89,18 @@ def _pick(own: Fields, *names: str) -> Fields | None:
     return {name: own[name] for name in names} if all(name in own for name in names) else None
 
 
-def _ranked(hierarchy: Hierarchy, node: Node, frame: Bounds) -> Iterator[Fields]:
+def _plain(node: Node) -> Iterator[Fields]:
     own = _own_fields(node)
     short = own.get("resourceId", "").rpartition(":id/")[2]
     if short:
         yield {"shortId": short}
     for names in _CONTRACT_CHOICES[:-1]:
         yield from _given(_pick(own, *names))
+
+
+def _ranked(hierarchy: Hierarchy, node: Node, frame: Bounds) -> Iterator[Fields]:
+    yield from _plain(node)
+    own = _own_fields(node)
     kind = _kind(node)
     for name in ("textEquals", "resourceId"):
         picked = _pick(own, name)

@@ -2,25 +2,26 @@
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from clawperator._base.deadline import Deadline
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.mcp import client as mcp_client
-from clawperator.agent.mcp.client import McpServerClient
-from clawperator.agent.mcp.process import ServerProcess
 from clawperator.agent.mcp.tools import Discovery, McpPool, discover, level_of
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.settings import McpServer, McpTimeouts
-from clawperator.errors import ClawError
-from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
+from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.inheritance import encode_policy
+from clawperator.policy.rules import Policy
+from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS, wait_until
 
 PROGRAM = str(Path(__file__).parent / "mcp_server.py")
 NAMES = ["echo", "fail", "refuse", "huge", "env", "pid", "sleep", "die", "half"]
@@ -34,8 +35,16 @@ def quick(mode: str, seconds: float = 0.4) -> McpServer:
     return server(mode, timeouts=McpTimeouts(seconds, seconds, seconds))
 
 
-def found(mode: str = "good", **more: Any) -> Discovery:
-    return discover({"box": server(mode, **more)}, TurnDeadline(10))
+@pytest.fixture
+def pool() -> Iterator[McpPool]:
+    """A pool that leaves no thread behind."""
+    with McpPool(TurnDeadline()) as opened:
+        yield opened
+    assert not any(thread.name == "mcp" for thread in threading.enumerate())
+
+
+def found(pool: McpPool, mode: str = "good", **more: Any) -> Discovery:
+    return discover({"box": server(mode, **more)}, TurnDeadline(10), pool)
 
 
 def run(discovered: Discovery, tool: str, deadline: TurnDeadline | None = None, **params: Any) -> ToolResult:
@@ -52,8 +61,8 @@ def is_gone(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("mode", ["good", "slow", "noisy", "paged", "asks"])
-def test_the_tools_of_a_server_are_discovered(mode: str) -> None:
-    discovered = found(mode)
+def test_the_tools_of_a_server_are_discovered(pool: McpPool, mode: str) -> None:
+    discovered = found(pool, mode)
     assert [report.status for report in discovered.servers] == ["ready"]
     assert discovered.servers[0].tool_count == len(NAMES)
     assert [tool.name for tool in discovered.tools] == [f"mcp__box__{name}" for name in NAMES]
@@ -68,16 +77,16 @@ def test_the_tools_of_a_server_are_discovered(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["good", "noisy"])
-def test_a_tool_runs_and_its_content_is_kept(mode: str) -> None:
-    result = run(found(mode), "echo", text="Grüße 😀")
+def test_a_tool_runs_and_its_content_is_kept(pool: McpPool, mode: str) -> None:
+    result = run(found(pool, mode), "echo", text="Grüße 😀")
     assert result.handled
     assert result.message == "Grüße 😀"
     assert result.result["content"] == [{"type": "text", "text": "Grüße 😀\nand more"}]
     assert result.result["structuredContent"] == {"echoed": "Grüße 😀"}
 
 
-def test_a_failed_tool_keeps_its_content() -> None:
-    result = run(found(), "fail")
+def test_a_failed_tool_keeps_its_content(pool: McpPool) -> None:
+    result = run(found(pool), "fail")
     assert not result.handled
     assert result.message == "it went wrong"
     assert result.result["isError"] is True
@@ -89,84 +98,91 @@ def test_a_failed_tool_keeps_its_content() -> None:
     )
 
 
-def test_a_call_the_server_rejects_is_a_failed_tool() -> None:
-    result = run(found(), "refuse")
+def test_a_call_the_server_rejects_is_a_failed_tool(pool: McpPool) -> None:
+    result = run(found(pool), "refuse")
     assert not result.handled
     assert result.error is not None
     assert result.error.code == "MCP_TOOL_FAILED"
     assert "cannot do refuse" in result.message
 
 
-def test_a_large_result_is_complete() -> None:
-    result = run(found(), "huge", size=3_000_000)
+def test_a_large_result_is_complete(pool: McpPool) -> None:
+    result = run(found(pool), "huge", size=3_000_000)
     assert len(result.result["content"][0]["text"]) == 3_000_000
     assert len(result.message) <= 301
 
 
-def test_an_endless_line_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clawperator.agent.mcp.process.LONGEST_LINE", 100_000)
-    result = run(found(), "huge", size=1_000_000)
+def test_an_endless_line_is_rejected(pool: McpPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clawperator.agent.mcp.client.LONGEST_LINE", 100_000)
+    result = run(found(pool), "huge", size=1_000_000)
     assert result.error is not None
     assert result.error.code == "MCP_SERVER_FAILED"
 
 
-def test_large_arguments_reach_the_server() -> None:
-    with McpServerClient("box", server("good"), TurnDeadline(10)) as client:
-        result = client.call("echo", {"text": "y" * 1_000_000})
-    assert len(result["structuredContent"]["echoed"]) == 1_000_000
+def test_large_arguments_reach_the_server(pool: McpPool) -> None:
+    result = run(found(pool), "echo", text="y" * 1_000_000)
+    assert len(result.result["structuredContent"]["echoed"]) == 1_000_000
 
 
-def test_a_lone_surrogate_in_an_answer_is_accepted() -> None:
-    result = run(found(), "half")
+def test_a_lone_surrogate_in_an_answer_is_accepted(pool: McpPool) -> None:
+    result = run(found(pool), "half")
     assert result.handled
     msgspec.json.encode(result.result)
 
 
-def test_a_server_gets_only_basic_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_gets_only_basic_environment_variables(pool: McpPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.setenv("LANG", "C.UTF-8")
-    result = run(found(env={"TOKEN": "mine"}), "env")
+    result = run(found(pool, env={"TOKEN": "mine"}), "env")
     seen = json.loads(result.result["content"][0]["text"])
     assert {"PATH", "HOME", "LANG", "TOKEN"} <= set(seen)
     assert "OPENAI_API_KEY" not in seen
     assert (seen["TOKEN"], seen["CLAWPERATOR_PARENT"]) == ("mine", "mcp box")
 
 
+def test_a_server_inherits_the_policy_of_the_thread_that_starts_it(pool: McpPool) -> None:
+    policy = Policy("read-only")
+    with enforcing(PolicyGate(policy)):
+        seen = json.loads(run(found(pool), "env").result["content"][0]["text"])
+    assert seen["CLAWPERATOR_POLICY"] == encode_policy(policy)
+
+
 def test_a_server_gets_a_variable_that_the_user_names_and_its_value_is_hidden_in_errors(
+    pool: McpPool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SECRET_TOKEN", "hunter2-hunter2")
-    seen = json.loads(run(found(pass_env=("SECRET_TOKEN",)), "env").result["content"][0]["text"])
+    seen = json.loads(run(found(pool, pass_env=("SECRET_TOKEN",)), "env").result["content"][0]["text"])
     assert seen["SECRET_TOKEN"] == "hunter2-hunter2"
-    error = run(found(pass_env=("SECRET_TOKEN",)), "die").error
+    error = run(found(pool, pass_env=("SECRET_TOKEN",)), "die").error
     assert error is not None
     assert "token [SECRET_TOKEN] is bad" in str(error.details)
 
 
-def failed(name_or_server: McpServer) -> Any:
-    discovered = discover({"box": name_or_server}, TurnDeadline(10))
+def failed(pool: McpPool, broken: McpServer) -> Any:
+    discovered = discover({"box": broken}, TurnDeadline(10), pool)
     (report,) = discovered.servers
     assert report.status == "failed"
     assert discovered.tools == ()
     return report
 
 
-def test_a_missing_program_is_an_error() -> None:
-    report = failed(McpServer("no-such-program-anywhere", source="settings.json"))
+def test_a_missing_program_is_an_error(pool: McpPool) -> None:
+    report = failed(pool, McpServer("no-such-program-anywhere", source="settings.json"))
     assert report.code == "MCP_SERVER_FAILED"
     assert report.details["phase"] == "spawn_connect"
     assert "no-such-program-anywhere" in report.error
     assert report.hint == "Correct mcpServers.box in settings.json, or add --no-mcp."
 
 
-def test_a_missing_working_folder_is_an_error(tmp_path: Path) -> None:
-    report = failed(server("good", cwd=str(tmp_path / "nowhere")))
+def test_a_missing_working_folder_is_an_error(pool: McpPool, tmp_path: Path) -> None:
+    report = failed(pool, server("good", cwd=str(tmp_path / "nowhere")))
     assert report.details["phase"] == "spawn_connect"
     assert "nowhere" in report.error
 
 
-def test_a_crash_in_the_handshake_is_reported_with_stderr() -> None:
-    report = failed(server("dies"))
+def test_a_crash_in_the_handshake_is_reported_with_stderr(pool: McpPool) -> None:
+    report = failed(pool, server("dies"))
     assert report.details["phase"] == "initialize_handshake"
     assert report.details["exit_code"] == 7
     assert report.details["stderr"] == "no licence found"
@@ -178,58 +194,58 @@ def test_a_crash_in_the_handshake_is_reported_with_stderr() -> None:
     ("mode", "phase"),
     [("mute", "initialize_handshake"), ("silent", "initialize_handshake"), ("strange", "initialize_handshake")],
 )
-def test_a_failed_handshake_is_an_error(mode: str, phase: str) -> None:
-    report = failed(quick(mode))
+def test_a_failed_handshake_is_an_error(pool: McpPool, mode: str, phase: str) -> None:
+    report = failed(pool, quick(mode))
     assert report.details["phase"] == phase
     assert report.details["server"] == "box"
 
 
-def test_the_hint_names_the_timeout_setting() -> None:
-    assert failed(quick("mute", 0.1)).hint == (
+def test_the_hint_names_the_timeout_setting(pool: McpPool) -> None:
+    assert failed(pool, quick("mute", 0.1)).hint == (
         "Raise mcpServers.box.timeouts.initialize in the settings, or add --no-mcp."
     )
 
 
-def test_stateless_servers_get_client_info_with_each_request() -> None:
-    discovered = found("stateless")
+def test_stateless_servers_get_client_info_with_each_request(pool: McpPool) -> None:
+    discovered = found(pool, "stateless")
     assert [tool.name for tool in discovered.tools] == ["mcp__box__echo", "mcp__box__wants", "mcp__box__wrong"]
     assert run(discovered, "echo", text="hello").message == "hello"
 
 
 @pytest.mark.parametrize(("mode", "reason"), [("refuses", "unknown method initialize"), ("newest", "2999-01-01")])
-def test_an_unsupported_protocol_version_is_an_error(mode: str, reason: str) -> None:
-    report = failed(server(mode))
+def test_an_unsupported_protocol_version_is_an_error(pool: McpPool, mode: str, reason: str) -> None:
+    report = failed(pool, server(mode))
     assert report.details["phase"] == "initialize_handshake"
     assert reason in report.error
 
 
-def test_a_tool_that_requires_input_failed() -> None:
-    result = run(found("stateless"), "wants")
+def test_a_tool_that_requires_input_failed(pool: McpPool) -> None:
+    result = run(found(pool, "stateless"), "wants")
     assert result.error is not None
     assert result.error.code == "MCP_TOOL_FAILED"
 
 
-def test_a_tool_that_requires_task_support_is_ignored_with_a_warning() -> None:
-    (note,) = found("stateless").warnings
+def test_a_tool_that_requires_task_support_is_ignored_with_a_warning(pool: McpPool) -> None:
+    (note,) = found(pool, "stateless").warnings
     assert "later" in note
     assert "task" in note
 
 
-def test_the_message_contains_all_lines_of_an_error() -> None:
-    result = run(found("stateless"), "wrong")
+def test_the_message_contains_all_lines_of_an_error(pool: McpPool) -> None:
+    result = run(found(pool, "stateless"), "wrong")
     assert result.message == "2 errors the city is missing"
     assert result.error is not None
     assert result.message in result.error.message
 
 
-def test_an_endless_tool_list_is_an_error() -> None:
-    assert failed(server("endless")).details["phase"] == "tool_discovery"
+def test_an_endless_tool_list_is_an_error(pool: McpPool) -> None:
+    assert failed(pool, server("endless")).details["phase"] == "tool_discovery"
 
 
-def test_servers_are_started_in_parallel_and_fail_independently() -> None:
+def test_servers_are_started_in_parallel_and_fail_independently(pool: McpPool) -> None:
     mute = {name: quick("mute", seconds=3) for name in "ace"}
     started = time.monotonic()
-    discovered = discover({"b": server("good"), "d": server("paged"), **mute}, TurnDeadline(HANG_SECONDS))
+    discovered = discover({"b": server("good"), "d": server("paged"), **mute}, TurnDeadline(HANG_SECONDS), pool)
     seconds = time.monotonic() - started
     assert [(report.name, report.status) for report in discovered.servers] == [
         ("b", "ready"),
@@ -242,8 +258,8 @@ def test_servers_are_started_in_parallel_and_fail_independently() -> None:
     assert seconds < 9, "each mute server is waited for 3 s, but not one after the other"
 
 
-def test_names_are_made_valid_and_unique() -> None:
-    discovered = discover({"my server": server("old")}, TurnDeadline(10))
+def test_names_are_made_valid_and_unique(pool: McpPool) -> None:
+    discovered = discover({"my server": server("old")}, TurnDeadline(10), pool)
     by_source = {tool.source_hint.removeprefix("mcp/my server/"): tool.name for tool in discovered.tools}
     assert by_source == {
         "get.it": "mcp__my_server__get_it",
@@ -256,8 +272,8 @@ def test_names_are_made_valid_and_unique() -> None:
     assert len(discovered.warnings) == 5
 
 
-def test_valid_names_take_precedence_over_changed_ones() -> None:
-    discovered = discover({"box": server("old")}, TurnDeadline(10))
+def test_valid_names_take_precedence_over_changed_ones(pool: McpPool) -> None:
+    discovered = discover({"box": server("old")}, TurnDeadline(10), pool)
     names = {tool.source_hint: tool.name for tool in discovered.tools}
     assert names["mcp/box/get_it"] == "mcp__box__get_it"
     assert names["mcp/box/get.it"] == "mcp__box__get_it_3"
@@ -279,8 +295,8 @@ def test_the_level_comes_from_the_annotations(annotations: Any, level: str) -> N
     assert level_of(annotations) == level
 
 
-def test_a_tool_timeout_stops_the_server() -> None:
-    result = run(discover({"box": quick("good")}, TurnDeadline(10)), "sleep")
+def test_a_tool_timeout_stops_the_server(pool: McpPool) -> None:
+    result = run(discover({"box": quick("good")}, TurnDeadline(10), pool), "sleep")
     assert result.error is not None
     assert result.error.code == "MCP_SERVER_FAILED"
     assert result.error.details is not None
@@ -289,62 +305,58 @@ def test_a_tool_timeout_stops_the_server() -> None:
     assert result.error.hint == "Raise mcpServers.box.timeouts.call in the settings."
 
 
-def test_a_crash_in_a_call_is_reported_without_secrets() -> None:
-    result = run(found(env={"SECRET_TOKEN": "hunter2-hunter2"}), "die")
+def test_a_crash_in_a_call_is_reported_without_secrets(pool: McpPool) -> None:
+    result = run(found(pool, env={"SECRET_TOKEN": "hunter2-hunter2"}), "die")
     assert result.error is not None
     assert result.error.details is not None
     assert result.error.details["stderr"] == "panic: token [SECRET_TOKEN] is bad"
     assert result.error.details["exit_code"] == 3
 
 
-def test_a_pool_keeps_a_server_running_and_stops_it() -> None:
-    with McpPool() as pool:
-        discovered = discover({"box": server("good")}, TurnDeadline(10), pool=pool)
+def test_a_server_keeps_running_until_the_pool_is_closed() -> None:
+    with McpPool(TurnDeadline()) as pool:
+        discovered = found(pool)
         pids = {run(discovered, "pid").message for _ in range(3)}
         assert len(pids) == 1
     assert is_gone(int(pids.pop()))
 
 
-def test_a_crashed_server_of_a_pool_is_restarted() -> None:
-    with McpPool() as pool:
-        discovered = discover({"box": server("good")}, TurnDeadline(10), pool=pool)
-        before = run(discovered, "pid").message
-        assert not run(discovered, "die").handled
-        after = run(discovered, "pid").message
-        assert before != after
-    assert is_gone(int(after))
-
-
-def test_without_a_pool_each_call_starts_a_server() -> None:
-    discovered = found()
-    pids = [int(run(discovered, "pid").message) for _ in range(2)]
-    assert pids[0] != pids[1]
-    assert all(is_gone(pid) for pid in pids)
+def test_a_crashed_server_is_restarted(pool: McpPool) -> None:
+    discovered = found(pool)
+    before = run(discovered, "pid").message
+    assert not run(discovered, "die").handled
+    assert run(discovered, "pid").message != before
 
 
 def test_a_server_that_ignores_termination_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     deadline = TurnDeadline(HANG_SECONDS)
-    client = McpServerClient("box", server("stubborn"), deadline)
-    client.open()
-    pid = int(client.call("pid", {})["content"][0]["text"])
-    deadline.cancel()
-    monkeypatch.setattr(mcp_client, "_GRACE_SECONDS", NEVER_SECONDS)  # with no time left the farewell is short
-    started = time.monotonic()
-    client.close()
+    with McpPool(deadline) as pool:
+        pid = int(run(found(pool, "stubborn"), "pid").message)
+        deadline.cancel()
+        monkeypatch.setattr(mcp_client, "_GRACE_SECONDS", NEVER_SECONDS)  # with no time left the grace is short
+        started = time.monotonic()
     assert time.monotonic() - started < HANG_SECONDS
     assert is_gone(pid)
+
+
+def test_an_interrupt_while_servers_are_stopped_kills_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_client, "_GRACE_SECONDS", NEVER_SECONDS)
+    with pytest.raises(KeyboardInterrupt), McpPool(TurnDeadline()) as pool:  # noqa: PT012
+        pid = int(run(found(pool, "stubborn"), "pid").message)
+        interrupt = threading.Timer(0.2, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
+        interrupt.start()
+    interrupt.join()
+    wait_until(lambda: _has_ended(pid))
+    wait_until(lambda: not any(thread.name == "mcp" for thread in threading.enumerate()))
 
 
 def test_children_of_a_server_are_stopped_with_it(tmp_path: Path) -> None:
     script = tmp_path / "parent.sh"
     script.write_text(f'sleep 60 &\necho $! > {tmp_path}/child\nexec "{sys.executable}" -I -S {PROGRAM} good\n')
-    with McpServerClient("box", McpServer("/bin/sh", (str(script),)), TurnDeadline(10)) as client:
-        client.list_tools()
+    with McpPool(TurnDeadline()) as pool:
+        discover({"box": McpServer("/bin/sh", (str(script),))}, TurnDeadline(10), pool)
         child = int((tmp_path / "child").read_text())
-    end = time.monotonic() + HANG_SECONDS
-    while not _has_ended(child) and time.monotonic() < end:
-        time.sleep(0.01)
-    assert _has_ended(child)
+    wait_until(lambda: _has_ended(child))
 
 
 def _has_ended(pid: int) -> bool:
@@ -355,51 +367,32 @@ def _has_ended(pid: int) -> bool:
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
-def test_a_cancellation_during_a_call_stops_the_server() -> None:
+def test_a_cancellation_during_a_call_stops_the_server(pool: McpPool) -> None:
     deadline = TurnDeadline()
-    with McpPool() as pool:
-        discovered = discover({"box": server("good")}, deadline, pool=pool)
-        pid = int(run(discovered, "pid").message)
-        threading.Timer(0.1, deadline.cancel).start()
-        started = time.monotonic()
-        with pytest.raises(TurnCancelledError):
-            run(discovered, "sleep", deadline)
-        assert time.monotonic() - started < HANG_SECONDS
-        assert is_gone(pid)
-
-
-def test_the_deadline_ends_the_discovery() -> None:
+    discovered = found(pool)
+    pid = int(run(discovered, "pid").message)
+    threading.Timer(0.1, deadline.cancel).start()
     started = time.monotonic()
     with pytest.raises(TurnCancelledError):
-        discover({"box": server("mute", timeouts=McpTimeouts(*[NEVER_SECONDS] * 3))}, TurnDeadline(0.2))
+        run(discovered, "sleep", deadline)
+    assert time.monotonic() - started < HANG_SECONDS
+    assert is_gone(pid)
+
+
+def test_the_deadline_ends_the_discovery(pool: McpPool) -> None:
+    started = time.monotonic()
+    with pytest.raises(TurnCancelledError):
+        discover({"box": server("mute", timeouts=McpTimeouts(*[NEVER_SECONDS] * 3))}, TurnDeadline(0.2), pool)
     assert time.monotonic() - started < HANG_SECONDS
 
 
-def test_writing_to_a_closed_input_is_an_end_of_file(tmp_path: Path) -> None:
-    process = ServerProcess(("/bin/sh", "-c", "exec <&-; sleep 600"), {"PATH": os.environ["PATH"]}, str(tmp_path))
-    time.sleep(0.1)
-    with pytest.raises(EOFError):
-        process.send(b"x" * 1_000_000, Deadline(HANG_SECONDS), TurnDeadline(HANG_SECONDS))
-    process.close(0.1)
+def test_discovery_without_servers_is_empty(pool: McpPool) -> None:
+    assert discover({}, TurnDeadline(1), pool) == Discovery((), ())
 
 
-def test_a_client_can_be_closed_twice() -> None:
-    client = McpServerClient("box", server("good"), TurnDeadline(5))
-    client.close()
-    client.open()
-    client.close()
-    client.close()
-    assert not client.is_alive
-
-
-def test_discovery_without_servers_is_empty() -> None:
-    assert discover({}, TurnDeadline(1)) == Discovery((), ())
-
-
-def test_a_failure_is_a_claw_error() -> None:
-    with pytest.raises(ClawError) as caught:
-        McpServerClient("box", server("dies"), TurnDeadline(5)).open()
-    assert caught.value.kind == "mcp"
-    assert caught.value.retryable
-    assert caught.value.operation == "mcp.initialize_handshake"
-    assert caught.value.target == "box"
+def test_a_failure_is_a_claw_error(pool: McpPool) -> None:
+    (failure,) = found(pool, "dies").failures
+    assert failure.kind == "mcp"
+    assert failure.retryable
+    assert failure.operation == "mcp.initialize_handshake"
+    assert failure.target == "box"

@@ -9,10 +9,11 @@ import pytest
 
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.lenient_json import read_json
-from clawperator.agent.mcp.tools import discover
+from clawperator.agent.mcp.tools import Discovery, McpPool, discover
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.settings import McpServer, McpTimeouts
 
+HANDSHAKE = '{"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}'
 # Answers the handshake and the list of tools; a line of the test answers the call.
 SERVER = """
 import json, sys, time
@@ -24,7 +25,7 @@ for line in sys.stdin:
         continue
     number, method = request["id"], request["method"]
     if method == "initialize":
-        send(id=number, result={"protocolVersion": "2025-06-18", "capabilities": {}})
+        send(id=number, result={"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}})
     elif method == "tools/list":
         send(id=number, result={"tools": TOOLS})
     else:
@@ -40,8 +41,14 @@ def server(call: str = "pass", tools: str = '[{"name": "t"}]', seconds: float = 
 
 
 def call(code: str, **more: Any) -> ToolResult:
-    (tool,) = discover({"s": server(code, **more)}, TurnDeadline(30)).tools
-    return tool.run({}, ToolContext(TurnDeadline(30)))
+    with McpPool(TurnDeadline(30)) as pool:
+        (tool,) = discover({"s": server(code, **more)}, TurnDeadline(30), pool).tools
+        return tool.run({}, ToolContext(TurnDeadline(30)))
+
+
+def found(tools: str) -> Discovery:
+    with McpPool(TurnDeadline(30)) as pool:
+        return discover({"s": server(tools=tools)}, TurnDeadline(30), pool)
 
 
 @pytest.mark.parametrize("flag", ['"maybe"', "1", "None", "[]"])
@@ -77,18 +84,51 @@ def test_a_broken_answer_is_a_typed_failure_within_the_limit(code: str) -> None:
     assert result.error.code in ("MCP_SERVER_FAILED", "MCP_TOOL_FAILED")
 
 
+def test_a_server_that_does_not_read_a_call_has_failed() -> None:
+    listing = 'send(id=number, result={"tools": [{"name": "t"}]})'
+    closing = SERVER.replace(
+        'send(id=number, result={"tools": TOOLS})', f"{listing}; os.close(0); time.sleep(600)"
+    )
+    program = McpServer(
+        sys.executable, ("-I", "-S", "-c", closing.replace("CALL", "pass").replace("json,", "json, os,"))
+    )
+    with McpPool(TurnDeadline(30)) as pool:
+        (tool,) = discover({"s": program}, TurnDeadline(30), pool).tools
+        result = tool.run({"text": "x" * 1_000_000}, ToolContext(TurnDeadline(30)))
+    assert "stopped reading before answering tools/call" in result.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ('{"protocolVersion": "2025-06-18", "capabilities": {}}', "serverInfo Field required"),
+        ('{"capabilities": {}}', "protocolVersion Field required"),
+        ("[]", "no answer to initialize"),
+    ],
+)
+def test_an_invalid_answer_in_the_handshake_is_a_failure_that_names_the_field(answer: str, problem: str) -> None:
+    program = server()
+    code = program.args[-1].replace(HANDSHAKE, answer)
+    program = McpServer(program.command, (*program.args[:-1], code), timeouts=McpTimeouts(initialize=2))
+    with McpPool(TurnDeadline(30)) as pool:
+        (failure,) = discover({"s": program}, TurnDeadline(30), pool).failures
+    assert (failure.code, failure.operation) == ("MCP_SERVER_FAILED", "mcp.initialize_handshake")
+    assert problem in failure.message
+    assert "http" not in failure.message
+
+
 def test_too_many_tools_are_a_failure_also_on_one_page() -> None:
-    found = discover({"s": server(tools='[{"name": f"t{i}"} for i in range(1001)]')}, TurnDeadline(30))
-    assert found.tools == ()
-    assert found.servers[0].error is not None
-    assert "1000 tools" in found.servers[0].error
+    discovered = found('[{"name": f"t{i}"} for i in range(1001)]')
+    assert discovered.tools == ()
+    assert discovered.servers[0].error is not None
+    assert "1000 tools" in discovered.servers[0].error
 
 
 def test_a_tool_with_a_huge_schema_is_ignored_with_a_warning() -> None:
     tools = '[{"name": "t", "inputSchema": {"type": "object", "description": "x" * 70000}}, {"name": "u"}]'
-    found = discover({"s": server(tools=tools)}, TurnDeadline(30))
-    assert [tool.name for tool in found.tools] == ["mcp__s__u"]
-    assert any("schema" in warning for warning in found.warnings)
+    discovered = found(tools)
+    assert [tool.name for tool in discovered.tools] == ["mcp__s__u"]
+    assert any("schema" in warning for warning in discovered.warnings)
 
 
 def test_many_small_values_are_refused_in_little_memory() -> None:

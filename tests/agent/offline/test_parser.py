@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.agent.offline.grammar import mask
 from clawperator.agent.offline.instructions import (
     CheckDeviceInstruction,
     CheckInstruction,
@@ -49,8 +50,7 @@ from clawperator.agent.offline.instructions import (
     WaitForInstruction,
 )
 from clawperator.agent.offline.parser import MAX_CHARACTERS, MAX_INSTRUCTIONS, parse_prompt
-from clawperator.agent.offline.quoting import mask
-from clawperator.agent.offline.splitting import split_sentences
+from clawperator.agent.offline.sentences import split_sentences
 
 
 def named(name: str) -> TargetPhrase:

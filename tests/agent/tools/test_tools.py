@@ -20,6 +20,7 @@ from clawperator.agent.confinement import WorkingFolder, confine
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.tools import plans
 from clawperator.agent.tools.builtin import builtin_tools
+from clawperator.agent.tools.messages import MESSAGES
 from clawperator.commands.model import LEVELS
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
@@ -35,7 +36,16 @@ NOTES, SETTINGS = "com.clawperator.notes", "com.android.settings"
 READ_ONLY = {
     *("snapshot_ui", "read_text", "read_key_value_pair", "wait_for_node", "wait_for_navigation", "sleep"),
     *("describe_screen", "list_devices", "list_packages", "doctor", "list_skills"),
-    *("recording_describe", "recording_compare"),
+    *(
+        "recording_describe",
+        "recording_compare",
+        "recording_list",
+        "phone_list",
+        "phone_faults",
+        "emulator_list",
+        "emulator_inspect",
+        "emulator_status",
+    ),
     *("wait_until_gone", "wait_for_text_change", "wait_until_idle", "wait_for_any", "query"),
 }
 SECRET = "correct horse battery"
@@ -65,12 +75,16 @@ def error(result: ToolResult) -> ClawError:
 
 def test_every_action_is_a_tool_by_its_canonical_name() -> None:
     assert list(TOOLS)[: len(ACTIONS)] == list(ACTIONS)
+    assert set(MESSAGES) == set(ACTIONS)
     for name, row in ACTIONS.items():
         assert (TOOLS[name].responsibility, TOOLS[name].aliases) == (row.summary, row.aliases)
 
 
 def test_the_other_tools_exist() -> None:
-    recordings = {f"recording_{verb}" for verb in ("pull", "parse", "describe", "export", "compare", "replay")}
+    recordings = {
+        f"recording_{verb}"
+        for verb in ("pull", "parse", "describe", "export", "compare", "replay", "repair", "list")
+    }
     others = {
         "run_execution",
         "describe_screen",
@@ -81,6 +95,10 @@ def test_the_other_tools_exist() -> None:
         "run_skill",
         "start_phone",
         "stop_phone",
+        "report",
+        *(f"emulator_{verb}" for verb in ("list", "inspect", "create", "start", "stop", "delete", "status")),
+        "emulator_provision",
+        *(f"phone_{verb}" for verb in ("list", "reset", "delete", "fault", "faults", "screenshot")),
     }
     assert set(TOOLS) - set(ACTIONS) == recordings | others
 
@@ -580,7 +598,7 @@ def test_a_skill_stops_with_the_turn(
     assert time.monotonic() - started < HANG_SECONDS
 
 
-@pytest.mark.parametrize("params", [{"serial": "../x"}, {"serial": ""}, {"seed": -1}, {"serial": 5}, {"apps": []}])
+@pytest.mark.parametrize("params", [{"serial": "../x"}, {"serial": ""}, {"seed": -1}, {"serial": 5}, {"app": []}])
 def test_a_phone_is_not_started_with_odd_parameters(tmp_path: Path, params: dict[str, Any]) -> None:
     assert error(use("start_phone", params, tmp_path)).code in CODES
 

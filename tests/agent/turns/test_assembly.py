@@ -1,6 +1,8 @@
 """Which MCP servers are started, and how their failures are reported."""
 
 import json
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.turns.assembly import AgentOptions, assemble, tool_pool
 from clawperator.agent.turns.events import EventStream
 from clawperator.errors import ClawError
+from tests.support.hanging import HANG_SECONDS
 from tests.support.paths import REPOSITORY
 
 PYTHON = (sys.executable, "-I", "-S")
@@ -97,6 +100,42 @@ def test_without_a_name_a_failed_server_is_a_warning(tmp_path: Path) -> None:
     with tool_pool(folder_with(tmp_path, one="dies", two="good")) as pool:
         assert [server["status"] for server in pool.servers] == ["failed", "ready"]
         assert len(pool.warnings) == 1
+
+
+def test_without_the_extra_each_server_fails_with_the_command_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "clawperator.agent.mcp.client", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp_types", None)
+    folder = folder_with(tmp_path, one="good")
+    with tool_pool(folder) as pool:
+        (report,) = pool.servers
+    assert (report["status"], report["code"]) == ("failed", "HOST_DEPENDENCY_MISSING")
+    assert "pip install 'clawperator[mcp]'" in report["hint"]
+    with pytest.raises(ClawError) as caught, tool_pool(folder, name="mcp__one__echo"):
+        pass
+    assert caught.value.code == "HOST_DEPENDENCY_MISSING"
+    assert started(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "argv", ["tool-pool", "route 'open settings'", "exec-tool list_skills {}", "tool-pool --no-mcp"]
+)
+def test_a_command_that_uses_no_server_does_not_import_the_sdk(tmp_path: Path, argv: str) -> None:
+    folder = folder_with(tmp_path, **({} if argv == "tool-pool" else {"one": "good"}))
+    script = (
+        "import sys; from clawperator.cli.claw.dispatch import run; run(sys.argv[1:])\n"
+        "print({'anyio', 'mcp', 'mcp_types', 'pydantic'} & set(sys.modules), file=sys.stderr)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", script, *shlex.split(argv)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=HANG_SECONDS,
+        check=True,
+    )
+    assert ran.stderr.splitlines()[-1] == "set()"
 
 
 def test_a_timeout_while_servers_start_is_a_turn_timeout(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from clawperator.agent.ports import Answer, BrainRequest, Evidence, Tool, ToolCa
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.turns.conversation import run_turns
-from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
+from clawperator.agent.turns.engine import Limits, Matched, TurnEngine, TurnProgress
 from clawperator.agent.turns.events import EventStream
 from clawperator.errors import ClawError
 from clawperator.policy.rules import Policy
@@ -552,3 +552,12 @@ def test_an_interrupt_in_the_middle_of_a_call_that_acts_is_not_retryable(tmp_pat
             (turn,) = run_turns(on.engine, "p", max_turns=1)
         assert turn.error is not None
         assert (turn.error.code, turn.error.retryable) == ("INTERRUPTED", retryable)
+
+
+def test_the_duration_is_in_milliseconds_of_the_monotonic_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    turn = TurnProgress()
+    assert turn.duration_ms == 0
+    now[0] = 112.5
+    assert turn.duration_ms == 12_500

@@ -517,7 +517,7 @@ def test_a_pipe_without_a_reader_is_refused_at_once() -> None:
 def test_a_reader_of_events_that_sleeps_holds_up_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     import fcntl
 
-    monkeypatch.setattr("clawperator.cli.claw.event_sinks._READER_SECONDS", 0.05)
+    monkeypatch.setattr("clawperator.cli.claw.turns._READER_SECONDS", 0.05)
     os.mkfifo("pipe")
     reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
     try:

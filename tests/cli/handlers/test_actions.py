@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.commands.registry import COMMANDS
+from clawperator.commands.registry import all_commands
 from clawperator.contract.action_types import Retry
 from clawperator.engine.retry import retry_delays
 from tests.support.running import clawperator
@@ -331,7 +331,7 @@ def test_every_flat_command_shows_a_dry_run_by_all_its_names() -> None:
         "logcat": ["--app", "a.b"],
         "query": ["--text", "A"],
     }
-    plans = [c for c in COMMANDS if any(f.name == "--dry-run" for f in c.flags) and c.name != "exec"]
+    plans = [c for c in all_commands() if any(f.name == "--dry-run" for f in c.flags) and c.name != "exec"]
     assert {c.name for c in plans} == set(argv)
     for command in plans:
         for name in (command.name, *command.synonyms):
@@ -403,6 +403,13 @@ def test_several_flags_make_one_matcher_and_json_makes_one_too() -> None:
     assert matcher == {"textEquals": "A", "resourceId": "b"}
 
 
+@pytest.mark.parametrize("words", [[""], ["--text", ""], ["--text="]])
+def test_an_empty_text_is_refused_with_the_flag_that_clears(words: list[str]) -> None:
+    ran = clawperator("type", *words, "--id", "x", "--dry-run")
+    assert (ran.code, ran.json["code"]) == (1, "MISSING_ARGUMENT")
+    assert "--clear" in ran.json["hint"]
+
+
 def test_a_value_that_begins_with_a_dash_is_written_with_an_equals_sign() -> None:
     assert execution("click", "--text=-5")["actions"][0]["params"]["matcher"] == {"textEquals": "-5"}
     assert execution("click", "--text=--json")["actions"][0]["params"]["matcher"] == {"textEquals": "--json"}
@@ -438,6 +445,9 @@ def test_a_value_that_begins_with_a_dash_is_written_with_an_equals_sign() -> Non
         (["wait-for-nav", "--app", "a.b"], "MISSING_ARGUMENT"),
         (["wait-for-nav", "--timeout", "5"], "MISSING_ARGUMENT"),
         (["read-value"], "MISSING_ARGUMENT"),
+        (["read-value", "--label", "a", "--label-id", ""], "EXECUTION_VALIDATION_FAILED"),
+        (["start-activity", "a.b/.C", "--component", ""], "EXECUTION_VALIDATION_FAILED"),
+        (["grant", "a.b", "CAMERA", "--app", ""], "MISSING_ARGUMENT"),
         (["read-value", "--label="], "MISSING_ARGUMENT"),
         (["open", "a.b", "--app", "c.d"], "EXECUTION_VALIDATION_FAILED"),
         (["type", "x", "--text", "y", "--id", "z"], "EXECUTION_VALIDATION_FAILED"),

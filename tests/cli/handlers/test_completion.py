@@ -264,6 +264,7 @@ def test_a_command_with_a_policy_completes_nothing() -> None:
 
 
 def test_an_unknown_shell_is_a_usage_error() -> None:
-    ran = clawperator("completion", "tcsh")
-    assert (ran.code, ran.json["code"]) == (1, "USAGE")
-    assert clawperator("completion").json["message"] == "completion needs a shell: bash, zsh, fish"
+    for words in (["tcsh"], [""], []):
+        ran = clawperator("completion", *words)
+        assert (ran.code, ran.json["code"]) == (1, "USAGE")
+        assert "bash, zsh or fish" in ran.json["message"]

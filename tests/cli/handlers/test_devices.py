@@ -94,8 +94,7 @@ def test_operator_setup(route: Route, tmp_path: Path) -> None:
     assert ran.code == 0
     assert list(ran.json) == ["operatorPackage", "install", "permissions", "verification", "message"]
     refused(route.run("operator", "install", "--apk", str(tmp_path / "none.apk")), "OPERATOR_APK_NOT_FOUND")
-    ran = clawperator("operator", "setup")
-    assert (ran.code, ran.json["code"]) == (0, "USAGE")
+    refused(clawperator("operator", "setup"), "USAGE")
 
 
 def test_the_operator_of_the_environment_is_set_up(
@@ -323,7 +322,7 @@ def test_a_user_is_named_by_its_number(route: Route) -> None:
     assert route.run("close", "Settings", "--user", "current").code == 0
 
 
-@pytest.mark.parametrize("user", ["me", "-1", "1.5", "99999", ""])
+@pytest.mark.parametrize("user", ["me", "-1", "1.5", "99999"])
 def test_an_invalid_user_is_refused_before_a_device_is_needed(user: str) -> None:
     for command in (("packages", "list"), ("open", "com.android.settings"), ("close", "com.android.settings")):
         ran = clawperator(*command, f"--user={user}")

@@ -105,6 +105,12 @@ def test_several_phones_run_at_once_and_one_must_be_named() -> None:
     assert error["details"]["devices"] == ["one", "two"]
     refused(clawperator("phone", "fault"), "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED")
     assert clawperator("phone", "fault", "latency", "5", "--device", "two").json["value"] == 5
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLAWPERATOR_DEVICE_ID", "two")
+        assert clawperator("phone", "fault").json["serial"] == "two"
+        assert clawperator("phone", "reset").json["serial"] == "two"
+        assert clawperator("phone", "reset", "one").json["serial"] == "one"
+        refused(clawperator("phone", "delete"), "USAGE")
     assert clawperator("phone", "stop", "one").code == 0
     assert clawperator("phone", "stop", "--all").json == {"stopped": ["two"]}
 

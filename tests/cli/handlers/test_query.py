@@ -103,6 +103,13 @@ def test_a_file_without_a_snapshot_is_refused(tmp_path: Path, content: str | Non
     assert ran.json["hint"]
 
 
+def test_the_hint_for_a_file_as_an_argument_names_the_flag() -> None:
+    ran = clawperator("query", "screen one.xml")
+    assert (ran.code, ran.json["code"]) == (1, "USAGE")
+    assert ran.json["hint"] == "Run 'clawperator query --file 'screen one.xml''."
+    assert "--text Display" in clawperator("query", "Display").json["hint"]
+
+
 def test_the_page_source_of_appium_is_a_saved_snapshot(tmp_path: Path) -> None:
     saved = tmp_path / "source.xml"
     saved.write_text('<hierarchy><android.widget.Button text="OK" bounds="[0,0][9,9]" /></hierarchy>')

@@ -54,8 +54,8 @@ def test_a_replay_that_cannot_be_proved_fails_the_command(shown: str, monkeypatc
 @pytest.mark.parametrize(
     ("more", "code"),
     [
-        (("--until", "soon"), "EXECUTION_VALIDATION_FAILED"),
-        (("--until=-1",), "EXECUTION_VALIDATION_FAILED"),
+        (("--until", "soon"), "USAGE"),
+        (("--until=-1",), "USAGE"),
         (("--backend", "telepathy"), "USAGE"),
         ((), "ADB_NOT_FOUND"),
     ],
@@ -80,9 +80,11 @@ def test_the_recording_is_not_overwritten_by_the_result(shown: str) -> None:
     assert Path(shown).read_bytes() == before
 
 
-def test_without_an_input_the_usage_is_printed() -> None:
+def test_without_an_input_it_is_a_usage_error() -> None:
     ran = clawperator("recording", "replay")
-    assert (ran.code, ran.json["code"]) == (0, "USAGE")
+    assert (ran.code, ran.json["code"]) == (1, "USAGE")
+    hint = clawperator("recording", "replay", "demo.ndjson").json["hint"]
+    assert hint == "Run 'clawperator recording replay --input demo.ndjson'."
 
 
 @pytest.mark.usefixtures("shown")

@@ -165,6 +165,7 @@ DRIVING: Mapping[str, tuple[str, ...]] = {
 }
 # Commands that need no device.
 LOCAL: Mapping[str, tuple[str, ...]] = {
+    "recording list": ("clawperator recording list missing",),
     "recording parse": (
         "clawperator recording parse --input flow.ndjson",
         "clawperator recording parse --input missing.ndjson",
@@ -222,6 +223,7 @@ LOCAL: Mapping[str, tuple[str, ...]] = {
 # Commands of simulated phones, on a phone that runs in a process of its own.
 PHONES: Mapping[str, tuple[str, ...]] = {
     "phone list": ("clawperator phone list",),
+    "phone faults": ("clawperator phone faults",),
     "phone fault": (
         "clawperator phone fault",
         "clawperator phone fault dropped_tap 0.3",

@@ -15,6 +15,7 @@ from clawperator.device.setup import doctor
 from clawperator.device.setup.doctor import Report, report_text, run_doctor
 from clawperator.device.setup.host_checks import Check, check_adb, check_java, check_python, check_server
 from clawperator.errors import CODES, ClawError
+from tests.device.phone_servers import running_phone_server
 from tests.support.operator_state import is_granted, take_away
 from tests.support.routes import Route, open_route
 
@@ -281,6 +282,16 @@ def test_an_operator_of_an_unknown_version_is_a_warning(route: Route, monkeypatc
     assert (versions.status, versions.code) == ("warn", "VERSION_INCOMPATIBLE")
     assert report.ok
     assert last(report).id == "readiness.handshake"
+
+
+def test_the_next_command_keeps_the_named_operator() -> None:
+    other = OPERATOR_PACKAGES[1]
+    with running_phone_server(operator=other):
+        report = run_doctor("claw-1", other)
+    assert report.nextActions == [
+        f"clawperator snapshot --device claw-1 --operator-package {other}",
+        "clawperator help",
+    ]
 
 
 def test_the_other_operator_is_a_warning_that_names_it(route: Route) -> None:

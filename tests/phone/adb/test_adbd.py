@@ -315,7 +315,7 @@ def test_only_loopback_addresses_can_be_bound(device: FakeDevice, host: str) -> 
 def test_a_reader_that_stops_reading_is_disconnected(
     peer: Peer, device: FakeDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clawperator.phone.adb.adbd_stream.READER_SECONDS", 0.1)
+    monkeypatch.setattr("clawperator.phone.adb.adbd.READER_SECONDS", 0.1)
     assert streams.READER_SECONDS > 60
     peer.open(b"exec:flood")
     assert device.ended.get(timeout=SECONDS) == "flood"

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.phone.adb import adbd, wire
-from clawperator.phone.adb.adbd_stream import MAX_WAITING
+from clawperator.phone.adb.adbd import MAX_WAITING
 from clawperator.phone.adb.listener import WorkerPool
 from tests.phone.adb.peer import NEW, SECONDS, Client, FakeDevice, Peer, open_adbd, open_server, packet
 

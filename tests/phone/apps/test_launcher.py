@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.core.window import Display
-from clawperator.phone.render.local_time import clock_text, date_text
+from clawperator.phone.core.windows import Display
+from clawperator.phone.render.scene import clock_text, date_text
 from tests.phone.screen import find, found, tap
 
 DOCKED = ["Chrome", "Notes", "Settings", "YouTube"]

@@ -11,7 +11,7 @@ from clawperator.phone.apps.solar import PACKAGE
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.operator.driver import PhoneDriver
-from clawperator.recording.compare.strategies.solax import REQUIRED, find_solax_checkpoints
+from clawperator.recording.compare.checkpoints import REQUIRED, find_solax_checkpoints
 from clawperator.recording.export import export_recording, main_package, read_export
 from tests.phone.screen import find, found, tap, texts
 

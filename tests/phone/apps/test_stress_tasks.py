@@ -2,7 +2,7 @@
 
 import pytest
 
-from clawperator.phone.apps.stress_tasks import LINK, stress_task
+from clawperator.phone.apps.stress import LINK, stress_task
 from clawperator.testing import SimulatedPhone, simulated_phone
 from tests.support.stress_tasks import open_task, tapped_rows
 

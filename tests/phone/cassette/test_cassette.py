@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clawperator.api.selectors import SelectorKwargs
 from clawperator.errors import ClawError
 from clawperator.phone.cassette.cassette import MAX_FILE_BYTES, load_cassette
-from clawperator.phone.cassette.steps import KeyStep, TapStep, TextStep, WaitStep, steps_of
+from clawperator.phone.cassette.player import KeyStep, TapStep, TextStep, WaitStep, steps_of
 from clawperator.phone.process.server import PhoneServer, PhoneServerConfig
 from clawperator.recording.export import export_recording
 from clawperator.testing import SimulatedPhone, simulated_phone

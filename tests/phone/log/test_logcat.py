@@ -13,8 +13,7 @@ from clawperator.engine.clock import VirtualClock
 from clawperator.errors import RefusedError
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.log.buffer import LogBuffer
-from clawperator.phone.log.logcat import log, logcat
-from clawperator.phone.log.logcat_options import read_options, read_time
+from clawperator.phone.log.logcat import log, logcat, read_options, read_time
 from clawperator.phone.shell.process import COMMANDS, INTERRUPTED, ShellProcess
 from tests.support.hanging import HANG_SECONDS
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from clawperator.recording.compare.strategies.solax import REQUIRED, find_solax_checkpoints
+from clawperator.recording.compare.checkpoints import REQUIRED, find_solax_checkpoints
 from clawperator.recording.export import export_recording, main_package, read_export
 from clawperator.recording.parse import parse_recording
 from clawperator.testing import SimulatedPhone

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clawperator._base.home import PhoneRecord
-from clawperator.phone.adb import adbd, server, smart_socket
+from clawperator.phone.adb import adbd, server
 from clawperator.phone.adb.listener import Listener
 from clawperator.phone.process import control
 from clawperator.phone.process import server as server_module
@@ -106,7 +106,7 @@ def test_active_peers_stay_connected(device: FakeDevice) -> None:
 
 def test_a_request_that_arrives_too_slowly_is_closed(monkeypatch: pytest.MonkeyPatch, device: FakeDevice) -> None:
     monkeypatch.setattr(control, "_READ_SECONDS", 0.3)
-    monkeypatch.setattr(smart_socket, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 0.3)
     with open_control(lambda *_: {}) as controlled, open_server(device) as (_, served):
         for port, start in ((controlled, b"{"), (served, b"ffff")):
             with socket.create_connection((HOST, port), 5) as peer:

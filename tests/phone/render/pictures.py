@@ -5,8 +5,8 @@ from io import BytesIO
 from PIL import Image
 
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.render import painter
 from clawperator.phone.render.drawing import Drawing, Stamp
+from clawperator.phone.render.screenshot import paint
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column
@@ -49,7 +49,7 @@ def phone_with(*views: View, state: dict[str, object] | None = None) -> Phone:
 
 
 def drawing(phone: Phone) -> Drawing:
-    return painter.paint(phone.scene())
+    return paint(phone.scene())
 
 
 def picture(phone: Phone) -> Image.Image:

@@ -13,8 +13,7 @@ from clawperator.phone.render.fonts import (
     text_mask,
     text_width,
 )
-from clawperator.phone.render.icon_names import app_symbol, icon_name
-from clawperator.phone.render.icons import UNNAMED, icon_shapes
+from clawperator.phone.render.icons import UNNAMED, app_symbol, icon_name, icon_shapes
 from clawperator.phone.render.theme import colour_of, mix
 
 
@@ -89,10 +88,10 @@ def test_an_icon_is_found_by_the_words_of_a_label(label: str, icon: str) -> None
 
 
 def test_every_name_of_an_icon_has_a_shape() -> None:
-    from clawperator.phone.render import icon_names
+    from clawperator.phone.render import icons
 
-    symbols = {name for name, _ in icon_names._APPS.values()}
-    names = {*icon_names._WORDS.values(), *icon_names._PHRASES.values(), *UNNAMED, *symbols}
+    symbols = {name for name, _ in icons._APPS.values()}
+    names = {*icons._WORDS.values(), *icons._PHRASES.values(), *UNNAMED, *symbols}
     assert names <= set(icon_shapes())
 
 

@@ -124,6 +124,7 @@ for app in (one, two):
         (('go = "open" }]', 'go = "nowhere" }]'), "'nowhere'"),
         (('hint = "Code"', "hint = 5"), "hint"),
         (('text = "Front door"', 'txet = "Front door"'), "'txet'"),
+        (('edits = "password"', 'edits = "email"'), "valid values: text, number, password"),
         (("{ back = true }", "{ fly = true }"), "invalid step"),
         (('kind = "dialog"', 'kind = "balloon"'), "activity, dialog or sheet"),
         (('label = "Door"', 'label = "Door"\nhome = "cellar"'), "'cellar'"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.core.window import Display
+from clawperator.phone.core.windows import Display
 from clawperator.phone.toolkit.app import App, AppProcess, BackStackEntry
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.layout import LayoutPass, PlacedView

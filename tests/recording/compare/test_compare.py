@@ -285,8 +285,8 @@ def test_a_baseline_that_is_not_an_export_is_rejected(tmp_path: Path) -> None:
         assert (ran.code, ran.json["code"]) == (1, "RECORDING_COMPARE_FAILED")
 
 
-def test_missing_flags_and_a_bad_mode_are_usage_and_exit_0(tmp_path: Path) -> None:
+def test_missing_flags_and_a_bad_mode_are_usage_errors(tmp_path: Path) -> None:
     for argv in ([], ["--baseline", "a"], ["--baseline", "a", "--result", "b", "--mode", "fuzzy"]):
         ran = clawperator("recording", "compare", *argv)
-        assert (ran.code, ran.json["code"]) == (0, "USAGE")
+        assert (ran.code, ran.json["code"]) == (1, "USAGE")
     assert compare(tmp_path, run_of(), "--mode", "auto").code == 0

@@ -14,10 +14,9 @@ from msgspec.structs import replace
 
 from clawperator.recording.compare import compare as compare_module
 from clawperator.recording.compare.alignment import MAX_LISTED
+from clawperator.recording.compare.checkpoints import Declaration, derive_checkpoints, read_declaration
 from clawperator.recording.compare.compare import CompareReport, compare
 from clawperator.recording.compare.inputs import read_baseline
-from clawperator.recording.compare.strategies.declared import Declaration, read_declaration
-from clawperator.recording.compare.strategies.derived import derive_checkpoints
 from clawperator.recording.export import Export, export_recording
 from tests.recording.demonstrations import (
     LAUNCHER,
@@ -302,8 +301,8 @@ def test_a_broken_second_export_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("argv", [("--strategy", "magic"), ("--strategy", "derived", "--checkpoints", "x.json")])
-def test_flags_that_make_no_sense_are_usage_and_exit_0(folder: Path, argv: tuple[str, ...]) -> None:
-    assert compared(folder, *argv)["code"] == "USAGE"
+def test_flags_that_make_no_sense_are_usage_errors(folder: Path, argv: tuple[str, ...]) -> None:
+    assert compared(folder, *argv, code=1)["code"] == "USAGE"
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])

@@ -238,7 +238,7 @@ def test_a_registry_that_cannot_be_read_is_500(
 
 @pytest.fixture
 def emulators(sdk: Sdk, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
-    monkeypatch.setattr(emulator, "EmulatorTimeouts", lambda: SOON)
+    monkeypatch.setattr(emulator, "EmulatorTimeouts", lambda **_: SOON)
     sdk.make_avd("one")
     with running_server(folder, mode="full") as running:
         yield running.client

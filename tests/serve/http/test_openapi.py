@@ -71,7 +71,7 @@ def test_every_field_of_a_request_is_in_the_path_the_query_or_the_body() -> None
         parameters = {(one["in"], one["name"]) for one in operation.get("parameters", ()) if one["in"] != "header"}
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         in_path = {("path", name) for name in route.path_fields}
-        rest = set(route.request.__struct_fields__) - set(route.path_fields)
+        rest = set(route.request.__struct_encode_fields__) - set(route.path_fields)
         assert in_path <= parameters
         assert rest == (
             set(body.get("properties", ())) if route.has_body else {name for _, name in parameters - in_path}

@@ -22,7 +22,8 @@ ACTING: dict[str, Any] = {
     "POST /phones/{serial}/start": {},
     "POST /phones/{serial}/stop": {},
     "POST /phones/{serial}/reset": {},
-    "GET /phones/{serial}/faults": None,
+    "DELETE /phones/{serial}": None,
+    "POST /phones/{serial}/screenshot": {},
     "POST /phones/{serial}/faults": {"name": "latency", "setting": "on"},
     "POST /touch": {"kind": "tap", "x": 1, "y": 1},
     "POST /press": {"key": "home"},
@@ -32,6 +33,8 @@ ACTING: dict[str, Any] = {
     "POST /recordings/stop": {},
     "POST /recordings/pull": {},
     "POST /recordings/export": {"input": "x.ndjson"},
+    "POST /recordings/parse": {"input": "x.ndjson"},
+    "POST /recordings/repair": {"input": "x.ndjson"},
     "POST /recordings/replay": {"input": "x.ndjson"},
     "POST /recordings/report": {"input": "x.ndjson"},
 }
@@ -45,6 +48,7 @@ READING = {
         "GET /android/emulators",
     ),
     *("GET /android/emulators/running", "GET /android/emulators/{name}", "GET /phones", "GET /recordings"),
+    "GET /phones/{serial}/faults",
     *(
         "GET /screen",
         "GET /screen/picture",

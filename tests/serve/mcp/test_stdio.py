@@ -146,7 +146,7 @@ def test_a_missing_extra_is_an_error_with_the_command_to_install_it(tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--permission-mode", "root"), "--permission-mode must be one of"),
+        (("--permission-mode", "root"), "--permission-mode must be"),
         (("--folder", "/nowhere"), "is not a folder"),
         (("confg",), "unexpected argument 'confg'"),
         (("config", "emacs"), "unknown MCP client 'emacs'"),

@@ -42,8 +42,8 @@ COMPACT_TOOLS: Mapping[str, str | None] = {
 _PLAN = "run_execution"
 # Names the action that a call means. Actions have parameters of their own that are called action.
 _ACTION = "do"
-# Tools that add nothing here: ``snapshot`` shows the screen, and ``recording_describe`` the steps.
-_COVERED = frozenset(("describe_screen", "recording_parse"))
+# Tools that add nothing here: ``snapshot`` shows the screen.
+_COVERED = frozenset(("describe_screen",))
 # Actions of this tool are offered only as actions of a plan.
 _PLAN_TOOL = "run_plan"
 # The parameters of a call that select an element, and those of an action that hold the selector.
@@ -55,8 +55,7 @@ _NODE = {"$ref": f"#/$defs/{NodeSelector.__name__}"}
 _RARE = frozenset(
     (
         *("distanceRatio", "maxSwipes", "maxScrolls", "clickAfter", "validator", "validatorPattern", "quietMs"),
-        *("checkpoints", "allowCoordinates", "snapshots", "mode", "strategy", "until", "out", "folder"),
-        *("dryRun", "thirdParty", "maxLines", "user"),
+        *("thirdParty", "maxLines", "user"),
     )
 )
 _RARE_OF: Mapping[str, frozenset[str]] = {
@@ -211,7 +210,7 @@ def _parameters(member: Tool) -> _Parameters:
     for name, value in schema["properties"].items():
         if name == target:
             properties |= _TARGET_PROPERTIES
-        elif name not in _RARE and name not in _RARE_OF.get(member.model_tool, ()):
+        elif name not in (_RARE | member.rare | _RARE_OF.get(member.model_tool or "", frozenset())):
             properties[name] = _plain(value, schema.get("$defs", {}))
     return _Parameters(properties, frozenset(name for name in schema.get("required", ()) if name in properties))
 

@@ -14,7 +14,7 @@ from clawperator.agent.inventory.tokens import APP_NAMES
 from clawperator.agent.ports import Level, Tool
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import Command
-from clawperator.commands.registry import COMMANDS, command_names
+from clawperator.commands.registry import all_commands, command_names
 from clawperator.errors import ClawError
 
 # TYPE_CHECKING without importing typing at start-up; plugins are loaded only for a list of commands.
@@ -147,7 +147,7 @@ def group_by_origin(inventory: Inventory) -> CommandGraph:
 
 def builtin_commands() -> Iterator[InventoryEntry]:
     """The built-in commands."""
-    for command in COMMANDS:
+    for command in all_commands():
         if not command.subcommands:
             yield _builtin("clawperator", command.name, command, command_names(command.name))
         for verb in command.subcommands:

@@ -1,262 +1,311 @@
-"""Client for stdio MCP servers: JSON-RPC 2.0, one message per line.
+"""Connections to stdio MCP servers, with the official SDK (extra ``mcp``). They run on the event loop of a pool.
 
-The ``initialize`` handshake is tried first. Servers that speak only the revision 2026-07-28 have none: there each
-request carries the protocol version.
+The SDK's session does the handshake, matches answers to requests and answers the server's own requests. The
+process is ours: that of the SDK has no limit for a line or for stderr and no exit code, and children of a server
+that exits stay.
 
-A server gets a few variables of our environment (``_environment.py``), and those of its settings. Nothing else is
-passed on: it must not see keys of models and of other servers.
+A server gets a few variables of our environment (``_base/environment.py``), and those of its settings. Nothing
+else is passed on: it must not see keys of models and of other servers.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, Literal, Self
+import asyncio
+import logging
+import os
+import signal
+from asyncio.subprocess import SubprocessStreamProtocol
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Literal
 
-import msgspec
+import anyio
+import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client import ClientSession
+from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.message import SessionMessage
+from mcp.shared.transport_context import TransportContext
+from pydantic import ValidationError
 
 from clawperator import __version__
 from clawperator._base.deadline import Deadline
 from clawperator._base.environment import child_environment, is_inherited
 from clawperator._base.files import why
 from clawperator._base.text import encodable, printable
-from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.lenient_json import read_json
-from clawperator.agent.mcp.process import LONGEST_LINE, ServerProcess
 from clawperator.agent.settings import McpServer
 from clawperator.errors import ClawError, RefusedError
 from clawperator.policy.enforcement import policy_environment
 
 Phase = Literal["spawn_connect", "initialize_handshake", "tool_discovery", "invocation"]
 
-PROTOCOL = "2025-06-18"
-KNOWN_PROTOCOLS = ("2024-11-05", "2025-03-26", PROTOCOL, "2025-11-25")
-STATELESS_PROTOCOL = "2026-07-28"
+LONGEST_LINE = 16 * 1024 * 1024
 _MOST_TOOLS = 1_000
-_MOST_PAGES = 100
+_MOST_UNREAD = 1_000  # messages that the server has not read
+_MOST_STDERR = 8_192
 _GRACE_SECONDS = 1.0
 _QUICK_GRACE_SECONDS = 0.25
-_PROBE_SECONDS = 5.0
+_KILL_SECONDS = 5.0
 _LONGEST_MESSAGE = 500
 _LONGEST_STDERR = 2_000
 _SHORTEST_SECRET = 6
-_METHOD_NOT_FOUND = -32_601
-_META = "io.modelcontextprotocol/"
-_CLIENT_INFO = {"name": "clawperator", "version": __version__}
 # The setting that limits each phase.
-_TIMEOUT_SETTINGS: Mapping[str, str] = {
-    "initialize_handshake": "initialize",
-    "tool_discovery": "list",
-    "invocation": "call",
-}
+_TIMEOUT_SETTINGS = {"initialize_handshake": "initialize", "tool_discovery": "list", "invocation": "call"}
+_Received = MemoryObjectSendStream[SessionMessage | Exception]
+_Sent = MemoryObjectReceiveStream[SessionMessage]
+
+for _name in ("client", "mcp"):  # the SDK's loggers: without a handler, Python prints their warnings to stderr
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
-class McpServerClient:
-    """A connection to one server process. Not thread-safe.
+class _Dispatcher(JSONRPCDispatcher[TransportContext]):
+    """Keeps the last result as it was sent: the session rejects a whole list for one invalid tool."""
 
-    Every failure except that of a tool stops the process: ``MCP_SERVER_FAILED`` with the phase and the end of
-    stderr. ``deadline`` applies to all operations that are not given their own.
+    async def send_raw_request(self, *args: Any, **more: Any) -> dict[str, Any]:
+        self.result = await super().send_raw_request(*args, **more)
+        return self.result
+
+
+class ServerConnection:
+    """One server. Its process is started by the first request, and again by the next one after its end.
+
+    Requests are serialized. Every failure except that of a tool stops the process: ``MCP_SERVER_FAILED`` with the
+    phase and the end of stderr. All methods but ``kill`` run on the event loop.
     """
 
-    def __init__(self, name: str, server: McpServer, deadline: TurnDeadline) -> None:
-        self.name = name
+    def __init__(self, name: str, server: McpServer) -> None:
+        self._name = name
         self._server = server
-        self._deadline = deadline
-        self._process: ServerProcess | None = None
         self._variables: Mapping[str, str] = server.env
-        self._last_id = 0
-        self._meta: dict[str, Any] = {}  # sent with every request to a stateless server
+        self._lock = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None  # owns the process, until it is cancelled
+        self._process: asyncio.SubprocessTransport | None = None
+        self._grace = _QUICK_GRACE_SECONDS
+        self._stderr = b""
+        self._end = ""  # why no answer can come any more
 
-    def __enter__(self) -> Self:
-        self.open()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @property
-    def is_alive(self) -> bool:
-        return self._process is not None and self._process.is_alive
-
-    def open(self) -> None:
-        """Start the process and initialize the connection."""
-        server = self._server
-        self._deadline.check()
-        try:
-            variables = child_environment(f"mcp {self.name}", server.env, pass_env=server.pass_env)
-            self._variables = {**variables, **policy_environment()}
-            self._process = ServerProcess((server.command, *server.args), self._variables, server.cwd)
-        except (OSError, ValueError) as e:
-            program = getattr(e, "filename", None) or server.command
-            raise self._failed("spawn_connect", f"cannot start {program}: {why(e)}") from e
-        self._meta = {}
-        phase: Phase = "initialize_handshake"
-        params = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": _CLIENT_INFO}
-        seconds = server.timeouts.initialize
-        try:
-            answer = self._request(phase, "initialize", params, seconds, self._deadline)
-        except RefusedError as e:
-            self._open_stateless(str(e))
-            return
-        version = answer.get("protocolVersion")
-        if version not in KNOWN_PROTOCOLS:
-            raise self._failed(phase, f"unsupported protocol version {version!r}")
-        initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        with self._translate_errors(self._process, phase, "initialize", seconds, self._deadline):
-            self._process.send(_encode(initialized), Deadline(self._deadline.within(seconds)), self._deadline)
-
-    def _open_stateless(self, rejection: str) -> None:
-        """Connect without a handshake; ``rejection`` is the server's answer to ``initialize``."""
-        phase: Phase = "initialize_handshake"
-        meta = {"protocolVersion": STATELESS_PROTOCOL, "clientCapabilities": {}, "clientInfo": _CLIENT_INFO}
-        self._meta = {"_meta": {_META + name: value for name, value in meta.items()}}
-        seconds = min(self._server.timeouts.initialize, _PROBE_SECONDS)
-        try:
-            answer = self._request(phase, "server/discover", {}, seconds, self._deadline)
-        except (RefusedError, ClawError):
-            raise self._failed(phase, f"initialize rejected: {rejection}") from None
-        versions = answer.get("supportedVersions")
-        if not isinstance(versions, list) or STATELESS_PROTOCOL not in versions:
-            raise self._failed(phase, f"unsupported protocol versions {versions!r}")
-
-    def list_tools(self, deadline: TurnDeadline | None = None) -> list[dict[str, Any]]:
+    async def list_tools(self) -> list[dict[str, Any]]:
         """The tool descriptions of the server, all pages."""
         phase: Phase = "tool_discovery"
-        listing = Deadline(self._server.timeouts.list)
         tools: list[dict[str, Any]] = []
-        cursors: list[str] = []
-        while True:
-            params = {"cursor": cursors[-1]} if cursors else {}
-            seconds = listing.within(self._server.timeouts.list)
-            answer = self._request_or_fail(phase, "tools/list", params, seconds, deadline or self._deadline)
-            listed = answer.get("tools")
-            if not isinstance(listed, list):
-                raise self._failed(phase, "the tool list is not a list")
-            tools += (tool for tool in listed if isinstance(tool, dict))
-            if len(tools) > _MOST_TOOLS:
-                raise self._failed(phase, f"more than {_MOST_TOOLS} tools")
-            cursor = answer.get("nextCursor")
-            if not cursor:
-                return tools
-            if not isinstance(cursor, str) or cursor in cursors or len(cursors) >= _MOST_PAGES:
-                raise self._failed(phase, "the tool list does not end")
-            cursors.append(cursor)
+        params = types.PaginatedRequestParams()
+        async with self._lock:
+            await self._open()
+            async with self._phase(phase, "tools/list"):
+                while True:
+                    answer = await self._request(types.ListToolsRequest(params=params))
+                    listed = answer.get("tools")
+                    if not isinstance(listed, list):
+                        raise await self._failed(phase, "the tool list is not a list")
+                    tools += (tool for tool in listed if isinstance(tool, dict))
+                    if len(tools) > _MOST_TOOLS:
+                        raise await self._failed(phase, f"more than {_MOST_TOOLS} tools")
+                    if not answer.get("nextCursor"):
+                        return tools
+                    params = types.PaginatedRequestParams(cursor=answer["nextCursor"])
 
-    def call(
-        self, tool: str, arguments: Mapping[str, Any], deadline: TurnDeadline | None = None
-    ) -> dict[str, Any]:
-        """Call a tool and return its result. ``MCP_TOOL_FAILED`` when the server rejects the call."""
-        params = {"name": tool, "arguments": dict(arguments)}
-        seconds = self._server.timeouts.call
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a tool and return its result. ``RefusedError`` when the server rejects the call."""
+        params = types.CallToolRequestParams(name=tool, arguments=encodable(dict(arguments)))
+        async with self._lock:
+            await self._open()
+            async with self._phase("invocation", "tools/call"):
+                try:
+                    result = await self._request(types.CallToolRequest(params=params))
+                except MCPError as e:
+                    if self._end:
+                        raise
+                    raise RefusedError(self._sanitize(e.message)[:_LONGEST_MESSAGE]) from None
+            if result.get("resultType", "complete") != "complete":
+                raise RefusedError("it requires input from the user, which is not supported")
+            if not isinstance(result.get("isError", False), bool):
+                raise await self._failed("invocation", f"the result of {tool} has an invalid isError")
+            return result
+
+    async def close(self, *, is_quick: bool) -> None:
+        """Stop the process, if it runs."""
+        self._grace = _QUICK_GRACE_SECONDS if is_quick else _GRACE_SECONDS
+        if self._task is not None:
+            if not self._task.cancelling():
+                self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _open(self) -> None:
+        """Start the process and initialize the connection, unless it is open."""
+        if self._task is not None:
+            if not self._end and not self._task.done():
+                return
+            await self.close(is_quick=True)
+        server = self._server
+        self._variables = child_environment(f"mcp {self._name}", server.env, pass_env=server.pass_env)
+        self._variables |= policy_environment()
+        self._process, self._stderr, self._end = None, b"", ""
+        started = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._run(started))
+        async with self._phase("initialize_handshake", "initialize"):
+            try:
+                self._session: ClientSession = await started
+            except (OSError, ValueError) as e:
+                program = getattr(e, "filename", None) or server.command
+                raise await self._failed("spawn_connect", f"cannot start {program}: {why(e)}") from e
+            try:
+                await self._session.initialize()
+            except MCPError as rejection:
+                # A server that speaks only the revision 2026-07-28 has no handshake.
+                if self._end:
+                    raise
+                try:
+                    await self._session.discover()
+                except (MCPError, ValidationError):
+                    raise rejection from None
+
+    async def _request(self, request: types.ClientRequest) -> dict[str, Any]:
+        with suppress(ValidationError):
+            await self._session.send_request(request, types.EmptyResult)
+        return self._dispatcher.result
+
+    @asynccontextmanager
+    async def _phase(self, phase: Phase, method: str) -> AsyncIterator[None]:
+        """Limit the time of a phase. A failure in it stops the process."""
+        seconds: float = getattr(self._server.timeouts, _TIMEOUT_SETTINGS[phase])
         try:
-            result = self._request("invocation", "tools/call", params, seconds, deadline or self._deadline)
-        except RefusedError as e:
-            raise tool_failed(self.name, tool, self._sanitize(str(e))[:_LONGEST_MESSAGE]) from None
-        if result.get("resultType", "complete") != "complete":
-            raise tool_failed(self.name, tool, "it requires input from the user, which is not supported")
-        if not isinstance(result.get("isError", False), bool):
-            raise self._failed("invocation", f"the result of {tool} has an invalid isError")
-        return result
-
-    def close(self) -> None:
-        """Stop the process, if it runs, with a shorter grace after the deadline."""
-        if self._process is not None:
-            self._process.close(_QUICK_GRACE_SECONDS if self._deadline.is_over else _GRACE_SECONDS)
-
-    def _request_or_fail(
-        self, phase: Phase, method: str, params: Mapping[str, Any], seconds: float, deadline: TurnDeadline
-    ) -> dict[str, Any]:
-        try:
-            return self._request(phase, method, params, seconds, deadline)
-        except RefusedError as e:
-            raise self._failed(phase, f"{method} rejected: {e}") from None
-
-    def _request(
-        self, phase: Phase, method: str, params: Mapping[str, Any], seconds: float, deadline: TurnDeadline
-    ) -> dict[str, Any]:
-        """Send a request and wait for its answer, handling requests of the server meanwhile."""
-        process = self._process
-        assert process is not None
-        end = Deadline(deadline.within(seconds))
-        self._last_id += 1
-        request = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": {**params, **self._meta}}
-        with self._translate_errors(process, phase, method, seconds, deadline):
-            process.send(_encode(request), end, deadline)
-            message = self._receive_answer(process, end, deadline)
-        error, result = message.get("error"), message.get("result")
-        if error is not None:
-            reason = error.get("message") if isinstance(error, dict) else error
-            raise RefusedError(str(reason))
-        if not isinstance(result, dict):
-            raise self._failed(phase, f"no result in the answer to {method}")
-        return result
-
-    def _receive_answer(self, process: ServerProcess, end: Deadline, deadline: TurnDeadline) -> dict[str, Any]:
-        while True:
-            for message in _messages(process.receive(end, deadline)):
-                if "method" in message:
-                    self._handle_request(process, message, end, deadline)
-                elif message.get("id") == self._last_id:
-                    return message
-
-    @contextmanager
-    def _translate_errors(
-        self, process: ServerProcess, phase: Phase, method: str, seconds: float, deadline: TurnDeadline
-    ) -> Iterator[None]:
-        """Stop the process on any failure and raise a typed error."""
-        try:
-            yield
+            async with asyncio.timeout(seconds):
+                yield
         except TimeoutError:
-            if deadline.is_over:
-                process.close(_QUICK_GRACE_SECONDS)
-                raise TurnCancelledError from None
-            raise self._failed(phase, f"no answer to {method} within {seconds:.3g} s", is_late=True) from None
-        except EOFError:
-            process.exit_code()  # its last output may arrive a moment after its exit
-            last = process.stderr.rpartition("\n")[2]
-            raise self._failed(phase, f"exited before answering {method}{': ' if last else ''}{last}") from None
-        except OverflowError:
-            raise self._failed(phase, f"sent a line of more than {LONGEST_LINE} bytes") from None
-        except BaseException:
-            process.close(_QUICK_GRACE_SECONDS)
-            raise
+            raise await self._failed(
+                phase, f"no answer to {method} within {seconds:.3g} s", is_late=True
+            ) from None
+        except (RuntimeError, ValidationError) as e:  # no common version, or an invalid answer
+            problem = str(e).partition("For further information")[0]
+            raise await self._failed(phase, f"invalid answer to {method}: {' '.join(problem.split())}") from None
+        except MCPError as e:
+            if not self._end:
+                raise await self._failed(phase, f"{method} rejected: {e.message}") from None
+            await self._exits(_QUICK_GRACE_SECONDS, with_stderr=True)
+            last = self._stderr_text.rpartition("\n")[2]
+            raise await self._failed(phase, f"{self._end} {method}{': ' if last else ''}{last}") from None
 
-    def _handle_request(
-        self, process: ServerProcess, message: dict[str, Any], end: Deadline, deadline: TurnDeadline
-    ) -> None:
-        """Answer a request of the server. Only ping is supported; notifications need no answer."""
-        if message.get("id") is None:
+    async def _run(self, started: asyncio.Future[ClientSession]) -> None:
+        """Run the process and a session with it until this task is cancelled.
+
+        The end: close the process's input, then terminate, then kill its group.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            process, pipes = await loop.subprocess_exec(
+                lambda: SubprocessStreamProtocol(LONGEST_LINE, loop),
+                *(self._server.command, *self._server.args),
+                env=self._variables,
+                cwd=self._server.cwd,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as e:
+            if not started.done():
+                started.set_exception(e)
             return
-        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
-        if message["method"] == "ping":
-            answer["result"] = {}
-        else:
-            answer["error"] = {"code": _METHOD_NOT_FOUND, "message": "method not supported by this client"}
-        process.send(_encode(answer), end, deadline)
+        self._process, self._is_stderr_read = process, False
+        assert pipes.stdin is not None
+        assert pipes.stdout is not None
+        assert pipes.stderr is not None
+        received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        outgoing, sent = anyio.create_memory_object_stream[SessionMessage](_MOST_UNREAD)
+        self._dispatcher = _Dispatcher(incoming, outgoing)
+        info = types.Implementation(name="clawperator", version=__version__)
+        try:
+            async with anyio.create_task_group() as tasks, received, incoming, outgoing, sent:
+                tasks.start_soon(self._read, pipes.stdout, received, sent)
+                tasks.start_soon(self._write, pipes.stdin, received, sent)
+                tasks.start_soon(self._read_stderr, pipes.stderr)
+                try:
+                    async with ClientSession(dispatcher=self._dispatcher, client_info=info) as session:
+                        if not started.done():
+                            started.set_result(session)
+                        await asyncio.Event().wait()
+                finally:
+                    pipes.stdin.close()
+                    if not await self._exits(self._grace):
+                        self.kill(signal.SIGTERM)
+                        await self._exits(self._grace)
+                    tasks.cancel_scope.cancel()
+        finally:
+            self.kill()  # also the processes it started
+            try:
+                await self._exits(_KILL_SECONDS)
+            finally:
+                process.close()
+                self._process = None
 
-    def _failed(self, phase: Phase, message: str, *, is_late: bool = False) -> ClawError:
-        """Stop the process and build the error, with the end of its stderr."""
-        details: dict[str, Any] = {"server": self.name, "phase": phase}
+    async def _read(self, stdout: asyncio.StreamReader, received: _Received, sent: _Sent) -> None:
+        """Pass the messages of the server on. Anything else that it prints is ignored."""
+        end = "exited before answering"
+        try:
+            while line := await stdout.readline():
+                for message in _messages(line):
+                    await received.send(SessionMessage(message))
+                if sent.statistics().tasks_waiting_send:
+                    end = "stopped reading before answering"
+                    break
+        except ValueError:
+            end = f"sent a line of more than {LONGEST_LINE} bytes before answering"
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            pass  # the session has ended
+        self._end = self._end or end
+        received.close()
+
+    async def _write(self, stdin: asyncio.StreamWriter, received: _Received, sent: _Sent) -> None:
+        with suppress(OSError):
+            async for item in sent:
+                line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                stdin.write(line.encode() + b"\n")
+                await stdin.drain()
+        self._end = self._end or "stopped reading before answering"
+        received.close()
+
+    async def _read_stderr(self, stderr: asyncio.StreamReader) -> None:
+        while data := await stderr.read(_MOST_STDERR):
+            self._stderr = (self._stderr + data)[-_MOST_STDERR:]
+        self._is_stderr_read = True
+
+    @property
+    def _stderr_text(self) -> str:
+        return self._stderr.decode("utf-8", "replace").strip()
+
+    async def _exits(self, seconds: float, *, with_stderr: bool = False) -> bool:
+        """Whether the process exits within this time; with ``with_stderr``, and its stderr has been read."""
+        end = Deadline(seconds)
+        while (process := self._process) is not None:
+            if process.get_returncode() is not None and (self._is_stderr_read or not with_stderr):
+                return True
+            if end.is_over:
+                return False
+            await asyncio.sleep(0.01)
+        return True
+
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Signal the process and those it started. Any thread may call it."""
         if self._process is not None:
-            exit_code = self._process.exit_code()  # before it is stopped
-            self._process.close(_QUICK_GRACE_SECONDS)
-            details["exit_code"] = exit_code
-            details["stderr"] = self._sanitize(self._process.stderr)[-_LONGEST_STDERR:]
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.get_pid(), number)
+
+    async def _failed(self, phase: Phase, message: str, *, is_late: bool = False) -> ClawError:
+        """Stop the process and build the error, with the end of its stderr."""
+        details: dict[str, Any] = {"server": self._name, "phase": phase}
+        process = self._process
+        if process is not None:
+            details["exit_code"] = process.get_returncode()  # before it is stopped
+        await self.close(is_quick=True)
+        if process is not None:
+            details["stderr"] = self._sanitize(self._stderr_text)[-_LONGEST_STDERR:]
+        limit = f".timeouts.{_TIMEOUT_SETTINGS[phase]}" if is_late else ""
+        setting = f"mcpServers.{self._name}{limit} in {self._server.source or 'the settings'}"
         return ClawError(
             "MCP_SERVER_FAILED",
-            f"MCP server {self.name} failed: {self._sanitize(message)[:_LONGEST_MESSAGE]}",
-            hint=self._hint(phase, is_late=is_late),
+            f"MCP server {self._name} failed: {self._sanitize(message)[:_LONGEST_MESSAGE]}",
+            hint=f"{'Raise' if is_late else 'Correct'} {setting}.",
             details=details,
             operation=f"mcp.{phase}",
-            target=self.name,
+            target=self._name,
         )
-
-    def _hint(self, phase: Phase, *, is_late: bool) -> str:
-        limit = f".timeouts.{_TIMEOUT_SETTINGS[phase]}" if is_late else ""
-        setting = f"mcpServers.{self.name}{limit} in {self._server.source or 'the settings'}"
-        hint = f"Raise {setting}" if is_late else f"Correct {setting}"
-        return f"{hint}." if phase == "invocation" else f"{hint}, or add --no-mcp."
 
     def _sanitize(self, text: str) -> str:
         """Text of the server, printable and without the values of its variables."""
@@ -266,26 +315,14 @@ class McpServerClient:
         return "\n".join(printable(line) for line in text.splitlines())
 
 
-def tool_failed(server: str, tool: str, message: str) -> ClawError:
-    return ClawError(
-        "MCP_TOOL_FAILED",
-        f"tool {tool} of MCP server {server} failed: {message}",
-        details={"server": server, "tool": tool, "phase": "invocation"},
-        operation="mcp.invocation",
-        target=f"{server}/{tool}",
-    )
-
-
-def _encode(message: Mapping[str, Any]) -> bytes:
-    return msgspec.json.encode(encodable(message), enc_hook=str)
-
-
-def _messages(line: bytes) -> list[dict[str, Any]]:
-    """The messages of a line: one, a batch, or none for other output of the program."""
+def _messages(line: bytes) -> Iterator[types.JSONRPCMessage]:
+    """The valid messages of a line: one, a batch, or none for other output of the program."""
     if not line.lstrip().startswith((b"{", b"[")):
-        return []
-    try:
+        return
+    with suppress(ValueError):
         value = read_json(line)
-    except ValueError:
-        return []
-    return [message for message in (value if isinstance(value, list) else [value]) if isinstance(message, dict)]
+        for message in value if isinstance(value, list) else [value]:
+            # Our requests have numbers; the SDK takes a text with the same digits for the same id.
+            if isinstance(message, dict) and ("method" in message or not isinstance(message.get("id"), str)):
+                with suppress(ValidationError):
+                    yield types.jsonrpc_message_adapter.validate_python(message, by_name=False)

@@ -4,25 +4,29 @@ The level of a tool comes from its annotations: a read-only tool is read-only, a
 requires full, any other requires act. The user chose to run the server; to distrust it, deny its tools by name.
 """
 
+import asyncio
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import copy_context
+from collections import Counter
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import CancelledError, Future, wait
 from functools import partial
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from clawperator._base.text import printable
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
-from clawperator.agent.mcp.client import McpServerClient, tool_failed
 from clawperator.agent.mcp.content import cut, headline
 from clawperator.agent.ports import Level, Tool, ToolContext, ToolResult
 from clawperator.agent.settings import McpServer
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, RefusedError, extra
+
+if TYPE_CHECKING:  # the module needs the extra
+    from clawperator.agent.mcp.client import ServerConnection
+
+T = TypeVar("T")
 
 _INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 256
@@ -30,6 +34,7 @@ _LONGEST_DESCRIPTION = 1_000
 _LARGEST_SCHEMA = 64 * 1024
 _MOST_AT_ONCE = 8
 _POLL_SECONDS = 0.1
+_CLOSE_SECONDS = 10.0
 
 _Listed = list[dict[str, Any]]
 
@@ -47,101 +52,114 @@ class ServerReport(Struct, frozen=True):
 
 
 class Discovery(Struct, frozen=True):
-    """The tools of all working servers, a report of each server, and warnings about tools."""
+    """The tools of all working servers, a report of each server, warnings about tools, and the failures."""
 
     tools: tuple[Tool, ...]
     servers: tuple[ServerReport, ...]
     warnings: tuple[str, ...] = ()
-
-
-class _PooledServer:
-    """A server of a pool with its lock."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.client: McpServerClient | None = None
+    failures: tuple[ClawError, ...] = ()
 
 
 class McpPool:
-    """Servers that keep running until the ``with`` block ends. Calls to one server are serialized."""
+    """Servers that run until the ``with`` block ends, connected on an event loop in a thread of its own.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._servers: dict[str, _PooledServer] = {}
+    Its methods are for other threads, and raise ``TurnCancelledError`` after the deadline that they are given.
+    """
+
+    def __init__(self, deadline: TurnDeadline) -> None:
+        self._deadline = deadline
+        self._connections: dict[str, ServerConnection] = {}
+        self._loop = asyncio.new_event_loop()
+        self._end = asyncio.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True, name="mcp")
+        self._has_ended = threading.Event()  # an interrupted join takes a running thread for one that has ended
 
     def __enter__(self) -> Self:
+        self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @contextmanager
-    def client(self, name: str, server: McpServer, deadline: TurnDeadline) -> Iterator[McpServerClient]:
-        """The client of a server, exclusively. A server that has exited is restarted."""
-        with self._lock:
-            pooled = self._servers.setdefault(name, _PooledServer())
-        while not pooled.lock.acquire(timeout=_POLL_SECONDS):
-            deadline.check()
+    def __exit__(self, *_: object) -> None:
+        """Stop all servers, with a shorter grace after the deadline. A second interrupt kills them."""
+        self._loop.call_soon_threadsafe(self._end.set)
         try:
-            if pooled.client is None or not pooled.client.is_alive:
-                if pooled.client is not None:
-                    pooled.client.close()
-                pooled.client = McpServerClient(name, server, deadline)
-                pooled.client.open()
-            yield pooled.client
+            self._has_ended.wait(_CLOSE_SECONDS)
         finally:
-            pooled.lock.release()
+            if not self._has_ended.is_set():
+                for connection in list(self._connections.values()):
+                    connection.kill()
+        self._thread.join(_CLOSE_SECONDS)
 
-    def close(self) -> None:
-        """Stop all servers in parallel."""
-        with self._lock:
-            servers, self._servers = list(self._servers.values()), {}
-        clients = [pooled.client for pooled in servers if pooled.client is not None]
-        _run_parallel([client.close for client in clients])
+    def list_tools(
+        self, servers: Mapping[str, McpServer], deadline: TurnDeadline
+    ) -> dict[str, _Listed | ClawError]:
+        """Start the servers, a few at the same time, and list their tools, or why there are none."""
+        limit = asyncio.Semaphore(_MOST_AT_ONCE)
 
+        async def list_tools(name: str, server: McpServer) -> _Listed | ClawError:
+            try:
+                with extra("mcp"):
+                    from clawperator.agent.mcp.client import ServerConnection
+                async with limit:
+                    connection = self._connections[name] = ServerConnection(name, server)
+                    return await connection.list_tools()
+            except ClawError as e:
+                return e
+            except Exception as e:  # noqa: BLE001 - servers fail independently
+                message = cut(f"MCP server {name} failed: {type(e).__name__}: {e}")
+                return ClawError("UNKNOWN", message, operation="mcp.tool_discovery", target=name)
 
-def discover(
-    servers: Mapping[str, McpServer], deadline: TurnDeadline, *, pool: McpPool | None = None
-) -> Discovery:
-    """List the tools of all servers in parallel. They fail independently.
+        async def list_all() -> list[_Listed | ClawError]:
+            return await asyncio.gather(*map(list_tools, servers, servers.values()))
 
-    With a pool the servers keep running for later calls. Without one, each call starts its server.
-    """
-    found: dict[str, _Listed | ClawError] = {}
+        return dict(zip(servers, self._result(list_all(), deadline), strict=True))
 
-    def list_tools(name: str, server: McpServer) -> None:
+    def call(self, server: str, tool: str, params: Mapping[str, Any], deadline: TurnDeadline) -> dict[str, Any]:
+        """Call a tool of a server. ``TurnCancelledError`` after the deadline; the server is stopped then."""
+        connection = self._connections[server]
+        deadline.check()
         try:
-            with _Origin(name, server, pool).client(deadline) as client:
-                found[name] = client.list_tools(deadline)
-        except ClawError as e:
-            found[name] = e
+            return self._result(connection.call(tool, params), deadline)
         except TurnCancelledError:
-            pass  # the waiting thread checks the deadline, too
-        except Exception as e:  # noqa: BLE001 - servers fail independently
-            message = cut(f"MCP server {name} failed: {type(e).__name__}: {e}")
-            found[name] = ClawError("UNKNOWN", message, operation="mcp.tool_discovery", target=name)
+            if not self._has_ended.is_set():
+                wait([self._start(connection.close(is_quick=True))], _CLOSE_SECONDS)
+            raise
 
-    try:
-        _run_parallel([partial(list_tools, name, server) for name, server in servers.items()])
-    except BaseException:
-        deadline.cancel()
-        raise
-    deadline.check()
-    names, warnings = _name_tools({name: found[name] for name in servers})
-    tools: list[Tool] = []
-    reports: list[ServerReport] = []
-    for name, server in servers.items():
-        listed = found[name]
-        if isinstance(listed, ClawError):
-            reports.append(_report(name, listed))
-            continue
-        origin = _Origin(name, server, pool)
-        own = [_tool(tool_name, origin, entry) for tool_name, entry in names[name]]
-        reports.append(ServerReport(name, "ready", len(own)))
-        tools += own
-    return Discovery(tuple(tools), tuple(reports), tuple(warnings))
+    def _start(self, request: Coroutine[Any, Any, T]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(request, self._loop)
+
+    def _result(self, request: Coroutine[Any, Any, T], deadline: TurnDeadline) -> T:
+        future = self._start(request)
+        while not future.done():
+            deadline.check()
+            wait([future], deadline.within(_POLL_SECONDS))
+        try:
+            return future.result()
+        except CancelledError:  # the pool was closed
+            raise TurnCancelledError from None
+
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._run())
+        self._has_ended.set()
+
+    async def _run(self) -> None:
+        await self._end.wait()
+        is_quick = self._deadline.is_over
+        await asyncio.gather(*(connection.close(is_quick=is_quick) for connection in self._connections.values()))
+
+
+def discover(servers: Mapping[str, McpServer], deadline: TurnDeadline, pool: McpPool) -> Discovery:
+    """List the tools of all servers in parallel. They fail independently, and keep running for later calls."""
+    found = pool.list_tools(servers, deadline)
+    named, warnings = _name_tools(found)
+    counts = Counter(server for _, server, _ in named)
+    failures = tuple(error for error in found.values() if isinstance(error, ClawError))
+    return Discovery(
+        tuple(_tool(name, pool, server, entry) for name, server, entry in named),
+        tuple(_report(name, counts[name], listed) for name, listed in found.items()),
+        tuple(warnings),
+        failures,
+    )
 
 
 def may_provide(server: str, tool: str) -> bool:
@@ -149,82 +167,36 @@ def may_provide(server: str, tool: str) -> bool:
     return tool.strip().casefold().startswith(_prefix(server).casefold())
 
 
-def server_error(report: ServerReport) -> ClawError:
-    """The error of a failed server, for a caller that needs it."""
-    details = dict(report.details or {})
-    hint = (report.hint or "").replace(", or add --no-mcp", "")
-    return ClawError(
-        report.code or "MCP_SERVER_FAILED",
-        report.error or f"MCP server {report.name} failed",
-        hint=hint or None,
-        details=details,
-        operation=f"mcp.{details.get('phase', 'tool_discovery')}",
-        target=report.name,
-    )
+def _report(name: str, count: int, listed: _Listed | ClawError) -> ServerReport:
+    if isinstance(listed, list):
+        return ServerReport(name, "ready", count)
+    hint = f"{listed.hint.removesuffix('.')}, or add --no-mcp." if listed.hint else None
+    return ServerReport(name, "failed", 0, listed.message, listed.code, hint, listed.details)
 
 
-def _report(name: str, error: ClawError) -> ServerReport:
-    return ServerReport(name, "failed", 0, error.message, error.code, error.hint, error.details)
-
-
-class _Origin(Struct, frozen=True):
-    """The server of a tool, and its pool if there is one."""
-
-    name: str
-    server: McpServer
-    pool: McpPool | None
-
-    def client(self, deadline: TurnDeadline) -> AbstractContextManager[McpServerClient]:
-        if self.pool is None:
-            return McpServerClient(self.name, self.server, deadline)
-        return self.pool.client(self.name, self.server, deadline)
-
-
-def _run_parallel(jobs: list[Callable[[], None]]) -> None:
-    """Run all jobs in a few threads and wait for them. Each limits its own time."""
-    waiting = list(reversed(jobs))
-
-    def work() -> None:
-        while waiting:
-            try:
-                job = waiting.pop()
-            except IndexError:
-                return
-            job()
-
-    workers = [
-        threading.Thread(target=copy_context().run, args=(work,), daemon=True, name="mcp")
-        for _ in range(min(len(jobs), _MOST_AT_ONCE))
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        while worker.is_alive():
-            worker.join(_POLL_SECONDS)
-
-
-_Named = list[tuple[str, dict[str, Any]]]
-
-
-def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Named], list[str]]:
-    """Assign names to the tools of each server, with warnings.
+def _name_tools(
+    found: Mapping[str, _Listed | ClawError],
+) -> tuple[list[tuple[str, str, dict[str, Any]]], list[str]]:
+    """The name, the server and the description of each tool, with warnings.
 
     Names are case-insensitive and unique. Valid names are assigned before changed ones, so that a rule for a name
     applies to the tool that really has it.
     """
     warnings: list[str] = []
-    entries: list[tuple[str, str, dict[str, Any]]] = []
+    entries: dict[tuple[str, str], dict[str, Any]] = {}
     for server, listed in found.items():
-        seen: set[str] = set()
         for entry in listed if isinstance(listed, list) else ():
-            if problem := _problem(entry, seen):
+            if problem := _problem(entry):
                 warnings.append(f"MCP server {server}: {problem}")
+            elif (server, entry["name"]) in entries:
+                warnings.append(
+                    f"MCP server {server}: duplicate tool {printable(entry['name'])}; the first one is used"
+                )
             else:
-                seen.add(entry["name"])
-                entries.append((server, entry["name"], entry))
+                entries[server, entry["name"]] = entry
     names: dict[tuple[str, str], str] = {}
     taken: set[str] = set()
-    for server, tool, _ in sorted(entries, key=lambda entry: _clean(entry[0] + entry[1]) != entry[0] + entry[1]):
+    for server, tool in sorted(entries, key=lambda key: _clean("".join(key)) != "".join(key)):
         plain = name = f"{_prefix(server)}{_clean(tool)}"
         number = 1
         while name.casefold() in taken:
@@ -234,30 +206,20 @@ def _name_tools(found: Mapping[str, _Listed | ClawError]) -> tuple[dict[str, _Na
             warnings.append(f"MCP server {server}: tool {printable(tool)} is available as {name}")
         taken.add(name.casefold())
         names[server, tool] = name
-    named: dict[str, _Named] = {server: [] for server in found}
-    for server, tool, entry in entries:
-        named[server].append((names[server, tool], entry))
-    return named, warnings
+    return [(names[key], key[0], entry) for key, entry in entries.items()], warnings
 
 
-def _problem(entry: dict[str, Any], seen: set[str]) -> str:
+def _problem(entry: dict[str, Any]) -> str:
     """Why a tool cannot be used; empty for a usable one."""
     tool = entry.get("name")
     if not isinstance(tool, str) or not 0 < len(tool) <= _LONGEST_NAME:
         return "tool without a valid name; ignored"
-    if tool in seen:
-        return f"duplicate tool {printable(tool)}; the first one is used"
     if len(msgspec.json.encode(entry.get("inputSchema"))) > _LARGEST_SCHEMA:
         return f"tool {printable(tool)} has a schema over 64 kB; ignored"
-    if _requires_task(entry):
+    execution = entry.get("execution")
+    if isinstance(execution, dict) and execution.get("taskSupport") == "required":
         return f"tool {printable(tool)} requires task support; ignored"
     return ""
-
-
-def _requires_task(entry: dict[str, Any]) -> bool:
-    """Whether a tool requires task-augmented calls, which are not supported."""
-    execution = entry.get("execution")
-    return isinstance(execution, dict) and execution.get("taskSupport") == "required"
 
 
 def _prefix(server: str) -> str:
@@ -268,16 +230,16 @@ def _clean(text: str) -> str:
     return _INVALID_IN_NAME.sub("_", text)
 
 
-def _tool(name: str, origin: _Origin, entry: dict[str, Any]) -> Tool:
+def _tool(name: str, pool: McpPool, server: str, entry: dict[str, Any]) -> Tool:
     tool: str = entry["name"]
     schema = entry.get("inputSchema")
     return Tool(
         name=name,
-        responsibility=_description(entry) or f"Tool {printable(tool)} of MCP server {origin.name}.",
-        source_hint=f"mcp/{origin.name}/{printable(tool)}",
+        responsibility=_description(entry) or f"Tool {printable(tool)} of MCP server {server}.",
+        source_hint=f"mcp/{server}/{printable(tool)}",
         level=level_of(entry.get("annotations")),
         schema=lambda: dict(schema) if isinstance(schema, dict) else {"type": "object"},
-        run=partial(_run, origin, tool),
+        run=partial(_run, pool, server, tool),
         family="mcp",
     )
 
@@ -298,13 +260,25 @@ def level_of(annotations: Any) -> Level:
     return "read-only" if hints.get("readOnlyHint") is True else "act"
 
 
-def _run(origin: _Origin, tool: str, params: Mapping[str, Any], context: ToolContext) -> ToolResult:
+def _run(pool: McpPool, server: str, tool: str, params: Mapping[str, Any], context: ToolContext) -> ToolResult:
     try:
-        with origin.client(context.deadline) as client:
-            result = client.call(tool, params, context.deadline)
+        result = pool.call(server, tool, params, context.deadline)
     except ClawError as e:
         return ToolResult(handled=False, message=e.message, error=e)
+    except RefusedError as e:
+        error = _tool_failed(server, tool, str(e))
+        return ToolResult(handled=False, message=error.message, error=error)
     message = headline(tool, result)
     if result.get("isError") is True:
-        return ToolResult(False, message, result, tool_failed(origin.name, tool, message))
+        return ToolResult(False, message, result, _tool_failed(server, tool, message))
     return ToolResult(True, message, result)
+
+
+def _tool_failed(server: str, tool: str, message: str) -> ClawError:
+    return ClawError(
+        "MCP_TOOL_FAILED",
+        f"tool {tool} of MCP server {server} failed: {message}",
+        details={"server": server, "tool": tool, "phase": "invocation"},
+        operation="mcp.invocation",
+        target=f"{server}/{tool}",
+    )

@@ -35,7 +35,7 @@ class ModelTools:
         offered = request.tools if request.offered is None else request.offered
         self._by_name: dict[str, Tool | CompactTool] = dict(wire_names(request.tools))
         compact = compact_tools(offered)
-        names = {tool.name for tool in offered if not tool.model_tool}
+        names = {tool.name for tool in offered if tool.model_tool == ""}
         others = [(name, tool) for name, tool in wire_names(request.tools).items() if tool.name in names]
         self.definitions: list[ToolDefinition] = [
             *tool_definitions(offered, compact=True),

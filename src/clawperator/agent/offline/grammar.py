@@ -1,4 +1,8 @@
-"""The grammar's building blocks: quantities, the targets that phrases name, and the results of rules."""
+"""The grammar's building blocks: quotations, verbs, quantities, targets of phrases, and the results of rules.
+
+Quotations and JSON in braces are masked before a prompt is split and before rules see it, so that nothing inside
+them is taken for a word of the grammar.
+"""
 
 import re
 from collections.abc import Callable
@@ -7,9 +11,136 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator.agent.offline.instructions import Instruction, TargetPhrase
-from clawperator.agent.offline.quoting import mask, unquote
-from clawperator.agent.offline.verbs import OTHER_INSTRUCTION
 from clawperator.errors import ClawperatorException
+
+# Quotations
+
+QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`", "'": "'", "\u2018": "\u2019"}
+HIDDEN = "\0"
+# Apostrophes occur inside words too, so they open a quotation only where a word can begin.
+_APOSTROPHES = ("'", "\u2018")
+_CURLY_APOSTROPHE = "\u2019"
+
+
+def mask(text: str) -> str:
+    """Replace quotations and braces by ``HIDDEN``, and curly apostrophes by plain ones. Keeps the length."""
+    out: list[str] = []
+    unclosed: set[str] = set()
+    at = 0
+    while at < len(text):
+        end = _hidden_end(text, at, unclosed)
+        out.append(text[at] if end is None else HIDDEN * (end - at))
+        at = at + 1 if end is None else end
+    return "".join(out).replace(_CURLY_APOSTROPHE, "'")
+
+
+def _hidden_end(text: str, at: int, unclosed: set[str]) -> int | None:
+    """The end of the quotation or JSON that opens at ``at``; None when none opens there or it never ends."""
+    opening = text[at]
+    if opening in unclosed or (opening not in QUOTES and opening != "{"):
+        return None
+    if opening in _APOSTROPHES and at and (text[at - 1].isalnum() or text[at - 1] == "_"):
+        return None
+    end = _brace_end(text, at) if opening == "{" else _quote_end(text, at, QUOTES[opening])
+    if end is None:
+        unclosed.add(opening)
+    return end
+
+
+def _quote_end(text: str, at: int, closing: str) -> int | None:
+    end = text.find(closing, at + 1)
+    while end != -1 and closing in ("'", _CURLY_APOSTROPHE) and end + 1 < len(text) and text[end + 1].isalnum():
+        end = text.find(closing, end + 1)
+    return None if end == -1 else end + 1
+
+
+def _brace_end(text: str, at: int) -> int | None:
+    depth = 0
+    quoted = False
+    i = at
+    while i < len(text):
+        c = text[i]
+        if quoted and c == "\\":
+            i += 1
+        elif c == '"':
+            quoted = not quoted
+        elif not quoted and c in "{}":
+            depth += 1 if c == "{" else -1
+            if depth == 0:
+                return i + 1
+        i += 1
+    return None
+
+
+def unquote(text: str) -> tuple[str, bool]:
+    """Remove quotation marks around the whole text. Also returns whether there were any."""
+    text = text.strip()
+    if (
+        len(text) > 2
+        and text[0] in QUOTES
+        and mask(text) == HIDDEN * len(text)
+        and _hidden_end(text, 0, set()) == len(text)
+    ):
+        return text[1:-1], True
+    return text, False
+
+
+# Words that begin instructions, and gerunds of verbs
+
+# Verbs that begin an instruction when another word follows.
+_VERBS = (
+    "open|launch|start|begin|run|use|close|kill|quit|exit|force[- ]stop|tap|click|press|select|choose|touch|hit|"
+    "pick|push|long[- ]?(?:press|tap|click)|hold|type|enter|write|input|insert|put|fill|search|look|clear|empty|"
+    "erase|turn|switch|toggle|flip|set|change|adjust|update|enable|disable|activate|deactivate|tick|untick|uncheck|"
+    "scroll|swipe|find|locate|go|navigate|browse|visit|return|jump|head|wait|what|what's|whats|which|how|describe|"
+    "read|tell|give|is|are|isn't|do you|does|see|let|check|verify|confirm|make|take|bring|capture|record|stop|"
+    r"finish|end|pull|fetch|list|show|play|watch|pause|resume|like|unlike|delete|remove|create|add|"
+    r"save(?! it (?:as|to|in)\b)|send|share|"
+    "subscribe|submit|cancel|refresh|reload|discard|shut|keep"
+)
+# Verbs of instructions that no rule understands. A name with one after "and" has swallowed an instruction.
+_OTHER_VERBS = (
+    "sign|log|download|install|uninstall|rename|edit|copy|paste|post|call|mute|unmute|skip|rewind|book|order|buy|"
+    "pay|remind|translate|reply|comment|rate|follow|upload|move|drag|reboot|restart|lock|unlock|increase|decrease|"
+    "raise|lower|dim|repeat|undo|redo"
+)
+# Words that are an instruction of their own.
+_ALONE = "go back|go home|back|home|submit|search|screenshot|help|scroll"
+# Verbs that name a button: after a text to type they tap it, otherwise they may be part of a label.
+BUTTON_VERBS = (
+    "confirm|save|cancel|continue|go on|ok|okay|done|next|send|share|subscribe|like|unlike|post|discard|refresh|"
+    "reload|sign in|sign out|log in|log out|skip|pause|play|resume|reply|download|edit|add|apply|finish|delete|"
+    "connect|disconnect"
+)
+INSTRUCTION_START = re.compile(rf"(?:(?:{_VERBS})\s+(?!and\b|&)\S|(?:{_ALONE})\s*(?:$|,|\sand\s))", re.IGNORECASE)
+BUTTON_START = re.compile(rf"(?:{BUTTON_VERBS})\s*(?:$|,|\sand\s)", re.IGNORECASE)
+OTHER_INSTRUCTION = re.compile(
+    rf"(?:\s+and|,)\s+(?:{_OTHER_VERBS})\s+(?:it|the|a|an|this|that|to|my)\b", re.IGNORECASE
+)
+# The first words of "tap Save and continue": a label that consists of two verbs.
+JOINED_LABEL = re.compile(
+    rf"(?:tap|click|press|select|choose|hit|push|find|read|wait for|is|check that)(?: on)?\s+(?:the )?[\"']?"
+    rf"(?:{BUTTON_VERBS}|accept|agree|close|copy|cut|drag|exit|install|log|open|search|sign|stop|submit|terms)\b",
+    re.IGNORECASE,
+)
+
+# Verbs that occur as gerunds in "would you mind turning on …".
+_BASES = (
+    *("turn", "switch", "open", "launch", "start", "close", "tap", "click", "press", "type", "search", "scroll"),
+    *("go", "show", "tell", "check", "take", "read", "set", "put", "create", "delete", "play", "pause", "look"),
+    *("find", "change", "make", "write", "enter", "add", "bring", "enable", "disable", "activate", "deactivate"),
+    *("give", "select", "choose", "wait", "save", "remove", "list", "describe", "navigate", "resume", "let"),
+)
+
+
+def _gerund(verb: str) -> str:
+    if verb in ("tap", "put", "set", "let"):
+        return f"{verb}{verb[-1]}ing"
+    return f"{verb.removesuffix('e')}ing"
+
+
+GERUNDS = {_gerund(verb): verb for verb in _BASES}
+
 
 # Quantities
 

@@ -215,7 +215,7 @@ def normalize_label(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _normalize_label(text: str) -> str:
-    return "".join(c for c in normalize("NFC", text).casefold().replace("&", "and") if c.isalnum())
+    return "".join(filter(str.isalnum, normalize("NFC", text).casefold().replace("&", "and")))
 
 
 _PLACES = {normalize_label(name): place for name, place in PLACES.items()}

@@ -9,11 +9,13 @@ import re
 from msgspec import Struct
 
 from clawperator.agent.offline.grammar import (
+    BUTTON_VERBS,
     InstructionSequence,
     Meaning,
     RuleMatch,
     SentenceError,
     Submit,
+    mask,
     parse_target,
     strip_article,
 )
@@ -35,14 +37,11 @@ from clawperator.agent.offline.instructions import (
     WaitForInstruction,
 )
 from clawperator.agent.offline.known_places import find_place
-from clawperator.agent.offline.phrasing import direct_form
-from clawperator.agent.offline.quoting import mask
 from clawperator.agent.offline.rules_actions import ACTION_RULES, bare_switch
 from clawperator.agent.offline.rules_apps import APP_RULES, TOOL_RULES
 from clawperator.agent.offline.rules_questions import QUESTION_RULES, bare_state_check
 from clawperator.agent.offline.rules_tasks import TASK_RULES
-from clawperator.agent.offline.splitting import Sentence, split_sentences
-from clawperator.agent.offline.verbs import BUTTON_VERBS
+from clawperator.agent.offline.sentences import Sentence, direct_form, split_sentences
 
 _RULES = [
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), build)

@@ -3,6 +3,7 @@
 import re
 
 from clawperator.agent.offline.grammar import (
+    HIDDEN,
     MAX_TIMES,
     InstructionBuilder,
     InstructionSequence,
@@ -10,12 +11,14 @@ from clawperator.agent.offline.grammar import (
     RuleMatch,
     SentenceError,
     Submit,
+    mask,
     parse_path,
     parse_seconds,
     parse_target,
     parse_times,
     split_list,
     strip_article,
+    unquote,
 )
 from clawperator.agent.offline.instructions import (
     CheckInstruction,
@@ -34,7 +37,6 @@ from clawperator.agent.offline.instructions import (
     WaitForInstruction,
 )
 from clawperator.agent.offline.known_places import find_page, find_place, known_app
-from clawperator.agent.offline.quoting import HIDDEN, mask, unquote
 from clawperator.agent.offline.rules_questions import STATES, parse_state
 from clawperator.contract.execution import LONGEST_WAIT_MS
 

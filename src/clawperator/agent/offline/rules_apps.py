@@ -5,13 +5,16 @@ import re
 import msgspec
 
 from clawperator.agent.offline.grammar import (
+    HIDDEN,
     InstructionSequence,
     Rule,
     RuleMatch,
     SentenceError,
+    mask,
     parse_path,
     parse_target,
     split_list,
+    unquote,
 )
 from clawperator.agent.offline.instructions import (
     CheckDeviceInstruction,
@@ -36,7 +39,6 @@ from clawperator.agent.offline.instructions import (
     UseToolInstruction,
 )
 from clawperator.agent.offline.known_places import APPS, find_page, known_app, parse_link
-from clawperator.agent.offline.quoting import HIDDEN, mask, unquote
 from clawperator.agent.offline.rules_actions import parse_text
 from clawperator.contract.limits import MAX_ID_LENGTH
 

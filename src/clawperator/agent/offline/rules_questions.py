@@ -10,14 +10,17 @@ from typing import Literal
 from msgspec.structs import replace
 
 from clawperator.agent.offline.grammar import (
+    HIDDEN,
     InstructionBuilder,
     InstructionSequence,
     Rule,
     RuleMatch,
     SentenceError,
+    mask,
     parse_target,
     split_list,
     strip_article,
+    unquote,
 )
 from clawperator.agent.offline.instructions import (
     CheckInstruction,
@@ -28,7 +31,6 @@ from clawperator.agent.offline.instructions import (
     TargetPhrase,
 )
 from clawperator.agent.offline.known_places import find_place
-from clawperator.agent.offline.quoting import HIDDEN, mask, unquote
 
 State = tuple[Literal["on", "off"], Literal["", "enabled", "selected"]]
 

@@ -3,6 +3,7 @@
 import re
 
 from clawperator.agent.offline.grammar import (
+    BUTTON_VERBS,
     Rule,
     RuleMatch,
     SentenceError,
@@ -10,6 +11,7 @@ from clawperator.agent.offline.grammar import (
     parse_ordinal,
     parse_target,
     strip_article,
+    unquote,
 )
 from clawperator.agent.offline.instructions import (
     CreateInstruction,
@@ -32,9 +34,7 @@ from clawperator.agent.offline.known_places import (
     known_app,
     similar_known_names,
 )
-from clawperator.agent.offline.quoting import unquote
 from clawperator.agent.offline.rules_actions import parse_text
-from clawperator.agent.offline.verbs import BUTTON_VERBS
 
 _TO_OPEN = (
     r"(?:open|launch|go (?:in)?to|navigate to|switch to|show(?: me)?|bring up|pull up|(?:take|get|bring) me to|"

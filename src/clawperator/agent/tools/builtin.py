@@ -14,8 +14,8 @@ from clawperator.agent.ports import Tool
 def builtin_tools() -> tuple[Tool, ...]:
     """All built-in tools, in the order of lists."""
     from clawperator.agent.tools.actions import ACTION_TOOLS
+    from clawperator.agent.tools.operations import operation_tools
     from clawperator.agent.tools.phones import PHONE_TOOLS
-    from clawperator.agent.tools.recordings import RECORDING_TOOLS
     from clawperator.agent.tools.skills import SKILL_TOOLS
 
-    return (*ACTION_TOOLS, *PHONE_TOOLS, *RECORDING_TOOLS, *SKILL_TOOLS)
+    return (*ACTION_TOOLS, *PHONE_TOOLS, *operation_tools(), *SKILL_TOOLS)

@@ -1,7 +1,4 @@
-"""Result messages: one line about a step, with its effect, safe to print.
-
-The message of an action is the function here that has its name.
-"""
+"""Result messages: one line about a step, with its effect, safe to print."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -41,8 +38,7 @@ def _describe(action: Action, step: StepResult, *, is_secret: bool) -> str:
         return f"did {one_line(step.actionType)}"
     if is_secret and row.typed_param:
         data[row.typed_param] = HIDDEN
-    message: Callable[[Action, Data], str] = globals()[row.name]
-    return message(action, data)
+    return MESSAGES[row.name](action, data)
 
 
 def effect(data: Data) -> str:
@@ -171,9 +167,6 @@ def scroll_until(action: Action, data: Data) -> str:
     return f"stopped scrolling {times}: {data['termination_reason'].lower().replace('_', ' ')}"
 
 
-scroll_and_click = scroll_until
-
-
 def read_text(_: Action, data: Data) -> str:
     if data.get("all") != "true":
         return f"read: {one_line(data.get('text', ''))}"
@@ -249,3 +242,17 @@ def start_recording(_: Action, data: Data) -> str:
 def stop_recording(_: Action, data: Data) -> str:
     events = f" with {read_count(data, 'eventCount')} events" if "eventCount" in data else ""
     return f"stopped the recording {one_line(data.get('sessionId', ''))}{events}"
+
+
+# The message of each action, by its type.
+MESSAGES: Mapping[str, Callable[[Action, Data], str]] = {
+    message.__name__: message
+    for message in (
+        *(open_app, open_uri, close_app, press_key, rotate, start_activity),
+        *(install_app, uninstall_app, clear_app_data, grant_permission, revoke_permission, read_logcat),
+        *(click, enter_text, submit_text, double_tap, swipe, drag),
+        *(scroll, scroll_until, read_text, read_key_value_pair, snapshot_ui, take_screenshot),
+        *(sleep, wait_for_node, wait_until_gone, wait_for_text_change, wait_until_idle, query),
+        *(wait_for_any, wait_for_navigation, start_recording, stop_recording),
+    )
+} | {"scroll_and_click": scroll_until}

@@ -1,4 +1,4 @@
-"""Tools that inspect phones: the labels of the screen, devices, packages, and the doctor; and simulated phones."""
+"""Tools that inspect phones: the labels of the screen, devices, packages, and the doctor."""
 
 from typing import Annotated, Any
 
@@ -19,15 +19,6 @@ class ListPackagesParams(Struct, frozen=True, forbid_unknown_fields=True):
     user: Annotated[
         Annotated[int, Meta(ge=0, le=MAX_USER)] | None, Meta(description="number of an Android user or profile")
     ] = None
-
-
-class StartPhoneParams(Struct, frozen=True, forbid_unknown_fields=True):
-    serial: Annotated[str, Meta(min_length=1, max_length=64, description="name of the phone")] = "claw-1"
-    seed: Annotated[int, Meta(ge=0, le=2**53, description="seed of random faults")] = 0
-
-
-class StopPhoneParams(Struct, frozen=True, forbid_unknown_fields=True):
-    serial: Annotated[str, Meta(min_length=1, max_length=64, description="name of the phone")]
 
 
 def _describe_screen(_: NoParams, context: ToolContext) -> ToolResult:
@@ -122,21 +113,6 @@ def _doctor(_: NoParams, context: ToolContext) -> ToolResult:
     return ToolResult(handled=True, message=message, result=msgspec.to_builtins(report))
 
 
-def _start_phone(params: StartPhoneParams, _: ToolContext) -> ToolResult:
-    from clawperator.device.simulated_phones import start_simulated
-
-    started = start_simulated(params.serial, seed=params.seed)
-    return ToolResult(handled=True, message=f"phone {params.serial} is running", result=started)
-
-
-def _stop_phone(params: StopPhoneParams, _: ToolContext) -> ToolResult:
-    from clawperator.device.simulated_phones import stop_simulated
-
-    stopped = stop_simulated(params.serial)
-    state = "stopped" if stopped["wasRunning"] else "was not running"
-    return ToolResult(handled=True, message=f"phone {params.serial} {state}", result=stopped)
-
-
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
@@ -180,28 +156,6 @@ PHONE_TOOLS: tuple[Tool, ...] = (
         level="read-only",
         module=__name__,
         family="doctor",
-        model_tool="phone",
-    ),
-    make_tool(
-        "start_phone",
-        "Start a simulated phone.",
-        StartPhoneParams,
-        _start_phone,
-        level="act",
-        module=__name__,
-        family="phone",
-        subject="serial",
-        model_tool="phone",
-    ),
-    make_tool(
-        "stop_phone",
-        "Stop a simulated phone and keep its files.",
-        StopPhoneParams,
-        _stop_phone,
-        level="act",
-        module=__name__,
-        family="phone",
-        subject="serial",
         model_tool="phone",
     ),
 )

@@ -20,7 +20,6 @@ from clawperator.agent.turns.events import EventStream
 from clawperator.commands.model import BackendName
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import PolicyGate, enforcing, inherited_policy
-from clawperator.policy.inheritance import restricted
 from clawperator.policy.rules import Asker, Policy
 
 # The prefix of every MCP tool's name.
@@ -116,7 +115,12 @@ def agent_policy(options: AgentOptions, settings: AgentSettings | None = None) -
         deny_prefixes=options.deny_prefixes,
         ask_tools=options.ask_tools,
     )
-    return restricted(policy, inherited_policy())
+    outer = inherited_policy()
+    if outer is None:
+        return policy
+    from clawperator.policy.inheritance import restricted
+
+    return restricted(policy, outer)
 
 
 @contextmanager
@@ -161,23 +165,22 @@ def _mcp_tools(
     if not start or not configured:
         yield ToolPool()
         return
-    from clawperator.agent.mcp.tools import McpPool, discover, may_provide, server_error
+    from clawperator.agent.mcp.tools import McpPool, discover, may_provide
 
     servers = {
         server: program for server, program in configured.items() if name is None or may_provide(server, name)
     }
-    with McpPool() as pool:
+    with McpPool(deadline) as pool:
         try:
-            found = discover(servers, deadline, pool=pool)
+            found = discover(servers, deadline, pool)
         except TurnCancelledError:
             if deadline.remaining != 0:
                 raise
             raise timeout_error("mcp.tool_discovery", ", ".join(servers)) from None
-        failed = [report for report in found.servers if report.status != "ready"]
-        if name is not None and failed:
+        if name is not None and found.failures:
             wanted = name.strip().casefold()
             if not any(tool.name.casefold() == wanted for tool in found.tools):
-                raise server_error(failed[0])
-        errors = (report.error or report.name for report in failed)
+                raise found.failures[0]
+        errors = dict.fromkeys(error.message for error in found.failures)
         reports = [msgspec.to_builtins(report) for report in found.servers]
         yield ToolPool(found.tools, reports, (*errors, *found.warnings))

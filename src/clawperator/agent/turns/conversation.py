@@ -32,7 +32,6 @@ from clawperator.errors import ClawError
 if TYPE_CHECKING:
     from clawperator.agent.models.options import Prices
 
-BRAINS = ("offline", "openai", "anthropic")
 # A model service counts the tokens of the whole conversation again with every request.
 _MODEL_BUDGET = 200_000
 _BUSY_SECONDS = 5.0

@@ -11,7 +11,8 @@
 and its outcome is ``failed``.
 """
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -25,23 +26,26 @@ from clawperator.agent.ports import (
     Brain,
     BrainRequest,
     Denial,
+    Evidence,
     Exchange,
     ToolCall,
     ToolContext,
     ToolResult,
     Usage,
 )
+from clawperator.agent.sessions.files import now_ms
 from clawperator.agent.sessions.records import CallRecord, TurnRecord
 from clawperator.agent.sessions.writer import OpenSession
 from clawperator.agent.spoken_secrets import intended_texts, prompt_secrets
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.privacy import mask_typed_text, typed_texts
 from clawperator.agent.turns.events import EventStream
-from clawperator.agent.turns.progress import TurnProgress, may_have_acted, unfinished_call
 from clawperator.agent.turns.results import ToolCallSummary, TurnResult, cancelled, limit_reached
 from clawperator.errors import ClawError, ClawperatorException
 
 _UNFINISHED = "was running when the turn ended"
+# Errors of these kinds are found before anything is done.
+_NOTHING_DONE = ("policy", "usage", "parse")
 
 
 class Limits(Struct, frozen=True):
@@ -62,6 +66,34 @@ class Matched(Struct, frozen=True):
 
 class _BudgetReachedError(ClawperatorException):
     """The replies so far exceed the token budget."""
+
+
+class TurnProgress:
+    """The work of the current turn so far."""
+
+    def __init__(self) -> None:
+        self.calls: list[ToolCallSummary] = []
+        self.running: ToolCallSummary | None = None
+        self.denials: list[Denial] = []
+        self.evidence: list[Evidence] = []
+        self.secrets: list[str] = []
+        self.typed: set[str] = set()  # into fields other than password fields
+        self.may_have_effect = False  # on the phone or elsewhere; also while a call that acts is being made
+        self.usage = Usage()
+        self.started_at_ms = now_ms()
+        self._started = time.monotonic()
+
+    @property
+    def duration_ms(self) -> int:
+        """Measured with the monotonic clock: the system clock may be set back."""
+        return round((time.monotonic() - self._started) * 1000)
+
+    @property
+    def has_acted(self) -> bool:
+        return any(call.handled for call in self.calls)
+
+    def add_usage(self, usage: Usage) -> None:
+        self.usage = self.usage.plus(usage)
 
 
 class TurnEngine:
@@ -121,7 +153,7 @@ class TurnEngine:
             output=result.output if result.committed else self._render(result.output),
             matched_commands=self.matched.commands,
             matched_tools=self.matched.tools,
-            tool_calls=(*progress.calls, *unfinished_call(progress.running, error)),
+            tool_calls=(*progress.calls, *_unfinished_call(progress.running, error)),
             permission_denials=tuple(progress.denials),
             spent=result.usage if result.committed else progress.usage,
             duration_ms=progress.duration_ms,
@@ -241,7 +273,7 @@ class TurnEngine:
         progress.may_have_effect = had_effect or self._registry.acts(call)  # an interrupt may come at any time
         progress.running = ToolCallSummary(call.name, params, handled=False, message=_UNFINISHED)
         result = self._registry.call(call, self._context) if call.problem is None else _unmade(call.problem)
-        progress.may_have_effect = had_effect or (progress.may_have_effect and may_have_acted(result))
+        progress.may_have_effect = had_effect or (progress.may_have_effect and _may_have_acted(result))
         code = result.error.code if result.error else None
         if code == "TURN_TIMEOUT":
             progress.running = None
@@ -334,6 +366,19 @@ class TurnEngine:
             self.deadline.end_commit()
         self._events.emit("committed", turn=kept.turn, path=self.session.path)
         return result
+
+
+def _unfinished_call(call: ToolCallSummary | None, error: ClawError | None) -> Iterator[ToolCallSummary]:
+    """The call that was running when the turn was stopped."""
+    if call is not None and error is not None:
+        yield replace(call, code=error.code)
+
+
+def _may_have_acted(result: ToolResult) -> bool:
+    """Whether a call of a tool that acts may have changed something. In doubt it has."""
+    if result.error is None:
+        return True
+    return result.error.after_effect or not (result.error.retryable or result.error.kind in _NOTHING_DONE)
 
 
 def _unmade(problem: ClawError) -> ToolResult:

@@ -53,7 +53,7 @@ def parse_line(argv: list[str], default_format: str | None = None) -> ParsedArgu
     named = argv[place] if place >= 0 else MISSING
     command = next((command for command in CLAW_COMMANDS if command.name == named), None)
     arguments = parse(command, argv, title=named, strict=True, shared=CLAW_GLOBALS, skip=place)
-    _check_formats(arguments, default_format, named)
+    _check_default_format(arguments, default_format, named)
     only_asks = arguments.has("--help") or arguments.has("--version")
     if named != MISSING or not only_asks:
         command = _require(command, named)
@@ -73,14 +73,8 @@ def _command_place(argv: list[str]) -> int:
     return -1
 
 
-def _check_formats(arguments: ParsedArguments, default: str | None, named: str) -> None:
-    given = arguments.all(FORMAT_FLAG)
-    hint = None if arguments.command else HELP_HINT
-    for text in given:
-        if text.casefold() not in FORMATS:
-            message = f"argument {FORMAT_FLAG}: invalid choice: {text!r} (choose from text, json)"
-            raise parse_error(message, named, hint)
-    if not given and default and default.casefold() not in FORMATS:
+def _check_default_format(arguments: ParsedArguments, default: str | None, named: str) -> None:
+    if not arguments.has(FORMAT_FLAG) and default and default.casefold() not in FORMATS:
         raise parse_error(
             f"{FORMAT_VARIABLE}: invalid choice: {default!r} (choose from text, json)",
             named,

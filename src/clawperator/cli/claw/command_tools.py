@@ -15,25 +15,27 @@ from clawperator.agent.inventory.inventory import InventoryEntry
 from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
 from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
+from clawperator.agent.tools.operations import agent_caller
 from clawperator.agent.tools.row import failed_result
 from clawperator.cli.claw.readable import summary_of
 from clawperator.cli.command_line import Call, GlobalOptions, read_arguments, split_globals
 from clawperator.cli.console import Console
-from clawperator.cli.handlers.execution import is_best_effort, is_payload_file, run_execution
+from clawperator.cli.handlers.execution import chosen_backend, is_payload_file, run_execution
+from clawperator.cli.operation import read_params
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.commands.model import Command, Flag, resolve_handler
 from clawperator.commands.registry import find_by_path
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
 from clawperator.contract.results import ExecutionResult
 from clawperator.errors import CODES, ClawError
+from clawperator.operations.call import CLI, policy_entry
+from clawperator.operations.model import find_operation
 from clawperator.policy.commands import command_entry
 from clawperator.policy.enforcement import check_actions
 from clawperator.policy.rules import PolicyEntry
 
 # These print while they run, and have no single result.
 _STREAMING = ("logs", "watch")
-# Codes of documents that exit 0 although nothing was done.
-_NOT_DONE = ("USAGE", "NOT_IMPLEMENTED")
 _LONGEST_LINE = 64 * 1024  # shlex takes quadratic time for a long word
 
 Run = Callable[[ToolContext], ToolResult]
@@ -57,6 +59,7 @@ class _Parts(Struct, frozen=True):
 
     entry: PolicyEntry
     run: Run
+    is_gated: bool = False
 
 
 def prepare(entry: InventoryEntry, prompt: str, context: CommandContext) -> Tool:
@@ -74,6 +77,7 @@ def prepare(entry: InventoryEntry, prompt: str, context: CommandContext) -> Tool
         subjects=parts.entry.subjects,
         performs=parts.entry.performs,
         grants=parts.entry.grants,
+        is_gated=parts.is_gated,
     )
 
 
@@ -114,17 +118,38 @@ def _parts(entry: InventoryEntry, words: list[str], prompt: str, context: Comman
     command = find_by_path(path)
     assert command is not None
     title = " ".join(path)
-    options, rest = split_globals(words)
+    options, rest = split_globals(words, command)
     if options.help:
         own = command_entry(msgspec.structs.replace(command, level="read-only"), title, (), {})
         return _Parts(own, lambda _: _help(title))
-    arguments = confined_arguments(read_arguments(command, rest, title), context.folder, title)
+    parsed = read_arguments(command, rest, title)
+    if command.is_operation:
+        return _operation_parts(Call(title, parsed, replace(options, json=True, pretty=False), Console("error")))
+    arguments = confined_arguments(parsed, context.folder, title)
     call_ = Call(title, arguments, replace(options, json=True, pretty=False), Console("error"))
     own = command_entry(command, title, arguments.words, arguments.values)
-    if command.execution and not is_best_effort(arguments.words):
+    if command.execution:
         execution = ExecutionCall(call_, _confined_document(call_, command, context.folder))
         return _Parts(own, execution.run)
     return _Parts(own, lambda tools: _run_command(call_, tools))
+
+
+def _operation_parts(line: Call) -> _Parts:
+    """An operation: the gate decides on it when it runs."""
+    operation = find_operation(line.name)
+    own = policy_entry(operation, read_params(operation, line), CLI)
+
+    def run(tools: ToolContext) -> ToolResult:
+        caller = replace(agent_caller(tools), entry=CLI)
+        if line.arguments.has("--backend"):
+            caller = replace(caller, backend=chosen_backend(line.arguments))
+        if line.options.device:
+            caller = replace(caller, device=line.options.device)
+        if line.options.operator_package:
+            caller = replace(caller, operator_package=line.options.operator_package)
+        return _run_command(replace(line, caller=caller), tools)
+
+    return _Parts(own, run, is_gated=True)
 
 
 def confined_arguments(arguments: ParsedArguments, folder: WorkingFolder, title: str) -> ParsedArguments:
@@ -354,9 +379,11 @@ def _completed(error: ClawError, title: str) -> ClawError:
 
 def _error(document: Any, code: int, title: str) -> ClawError | None:
     """The error of a command, from the document it printed; None when it succeeded."""
+    if code == 0:
+        return None
     fields = document if isinstance(document, dict) else {}
     name = fields.get("code")
-    if isinstance(name, str) and name in CODES and (code != 0 or name in _NOT_DONE):
+    if isinstance(name, str) and name in CODES:
         details = fields.get("details")
         return ClawError(
             name,
@@ -366,8 +393,6 @@ def _error(document: Any, code: int, title: str) -> ClawError | None:
             operation=title,
             target=title,
         )
-    if code == 0:
-        return None
     summary = fields.get("summary") or f"clawperator {title} exited with {code}"
     return ClawError(
         "UNKNOWN", str(summary), hint=f"Run 'clawperator {title} --help'.", operation=title, target=title

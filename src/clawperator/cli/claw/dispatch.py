@@ -11,9 +11,9 @@ from clawperator._base.text import encodable
 from clawperator.agent.envelope import build_envelope, filesystem_error
 from clawperator.cli.claw.command_line import FORMAT_VARIABLE, attempted_command, parse_line, requested_format
 from clawperator.cli.claw.response import Response, failure
-from clawperator.cli.claw.signals import signal_restorer
 from clawperator.cli.console import Console, print_bytes
 from clawperator.cli.parsing import ParsedArguments
+from clawperator.cli.signals import signal_restorer
 from clawperator.commands.model import POLICY_VARIABLE, resolve_handler
 from clawperator.errors import ClawError
 

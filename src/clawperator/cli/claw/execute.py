@@ -25,9 +25,8 @@ from clawperator.cli.claw.inputs import text_of
 from clawperator.cli.claw.options import agent_options
 from clawperator.cli.claw.readable import readable
 from clawperator.cli.claw.response import Response, failure
-from clawperator.cli.claw.signals import ignore_signals
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.cli.signals import interrupt_on_signals
+from clawperator.cli.signals import ignore_signals, interrupt_on_signals
 from clawperator.errors import ClawError
 
 _LONGEST_MESSAGE = 2_000

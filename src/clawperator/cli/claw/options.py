@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from clawperator._base.environment import check_names
-from clawperator.agent.ports import LEVELS
 from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
 from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.cli.claw.command_line import FORMAT_FLAG, FORMAT_VARIABLE
+from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.commands.model import BACKENDS, BackendName
 from clawperator.policy.rules import Governed, read_level
 
 
@@ -19,27 +18,18 @@ def agent_options(arguments: ParsedArguments) -> AgentOptions:
     return AgentOptions(
         device=arguments.get("--device"),
         operator_package=arguments.get("--operator-package"),
-        mode=read_level(arguments.choice("--permission-mode", LEVELS, "")),
+        mode=read_level(arguments.get("--permission-mode") or ""),
         allow_tools=arguments.all("--allow-tool"),
         deny_tools=arguments.all("--deny-tool"),
         deny_prefixes=arguments.all("--deny-prefix"),
         ask_tools=arguments.all("--ask-tool"),
         include_mcp=not arguments.has("--no-mcp"),
         asker=_confirm if _can_confirm(arguments) else None,
-        backend=_backend(arguments),
+        backend=chosen_backend(arguments),
         allow_schemes=arguments.all("--allow-scheme"),
         pass_env=check_names(arguments.all("--pass-env")),
         sessions=arguments.get("--directory") or DEFAULT_DIRECTORY,
     )
-
-
-def _backend(arguments: ParsedArguments) -> BackendName:
-    if not arguments.has("--backend"):
-        from clawperator.device.settings import default_backend
-
-        return default_backend()
-    wanted = arguments.choice("--backend", BACKENDS, "auto")
-    return next(name for name in BACKENDS if name == wanted)
 
 
 def _can_confirm(arguments: ParsedArguments) -> bool:

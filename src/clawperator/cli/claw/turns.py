@@ -1,28 +1,35 @@
-"""``bootstrap`` and ``turn-loop``: run turns and report them."""
+"""``bootstrap`` and ``turn-loop``: run turns, write their events and report them."""
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clawperator._base.files import check_links, why
 from clawperator.agent.cancellation import TurnDeadline
+from clawperator.agent.confinement import WorkingFolder, is_control_file
 from clawperator.agent.ports import Usage
-from clawperator.agent.turns.conversation import BRAINS, RunRequest, RunResult, run_request
+from clawperator.agent.sessions.files import is_session_path
+from clawperator.agent.sessions.reading import is_session_file
+from clawperator.agent.turns.conversation import RunRequest, RunResult, run_request
+from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import TurnResult, observe_stop
-from clawperator.cli.claw.event_sinks import open_events
 from clawperator.cli.claw.inputs import chosen_session, directory, text_of
 from clawperator.cli.claw.options import agent_options
 from clawperator.cli.claw.response import Response, failure, not_found_members
-from clawperator.cli.claw.signals import ignore_signals
 from clawperator.cli.parsing import ParsedArguments, parse_error
-from clawperator.cli.signals import interrupt_on_signals
+from clawperator.cli.signals import ignore_signals, interrupt_on_signals
 from clawperator.errors import ClawError
 
 _HEARTBEAT_SECONDS = 5.0
 _LOOP_TURNS = 3
+# How long a full pipe of --events may have no reader.
+_READER_SECONDS = 5.0
 # The error codes of limits, with --strict.
 _LIMITS = {"max_budget_reached": "TURN_BUDGET_REACHED", "max_turns_reached": "SESSION_TURNS_REACHED"}
 
@@ -41,7 +48,7 @@ def _run(call: "_Call", beat: float) -> Response:
     arguments, request, deadline = call.arguments, call.request, TurnDeadline(call.timeout_seconds)
     try:
         with (
-            open_events(arguments, call.correlation_id) as events,
+            _open_events(arguments, call.correlation_id) as events,
             events.heartbeat(beat),
             interrupt_on_signals(deadline.cancel),
         ):
@@ -64,6 +71,67 @@ def _run(call: "_Call", beat: float) -> Response:
     return _respond(call, result)
 
 
+@contextmanager
+def _open_events(arguments: ParsedArguments, correlation_id: str) -> Iterator[EventStream]:
+    """Open the sink of --events: a file or pipe, line by line, or stdout."""
+    target = arguments.get("--events")
+    if target is None:
+        yield EventStream(correlation_id)
+    elif target == "-":
+        yield EventStream(correlation_id, _to_stdout)
+    else:
+        try:
+            descriptor = _open_to_append(target, directory(arguments))
+        except (OSError, ValueError) as e:
+            raise ClawError(
+                "EVENTS_WRITE_FAILED",
+                f"cannot write events to {target}: {why(e)}",
+                hint="Pass a file in a writable folder, or - for stdout.",
+                operation="open",
+                target=target,
+            ) from e
+        try:
+            yield EventStream(correlation_id, _to_file(descriptor))
+        finally:
+            os.close(descriptor)
+
+
+def _open_to_append(path: str, folder: str) -> int:
+    """Open a file for appending. Files that control the agent are refused, and so is a pipe without a reader."""
+    if is_session_path(path, folder) or is_session_file(path):
+        raise ValueError("it is in a session folder")
+    if is_control_file(WorkingFolder(sessions=folder), path):
+        raise ValueError("it is a settings file or describes skills")
+    check_links(path, os.path.realpath(path))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
+    return os.open(path, flags, 0o600)
+
+
+def _to_file(descriptor: int) -> Callable[[bytes], None]:
+    def write(line: bytes) -> None:
+        while line:
+            try:
+                line = line[os.write(descriptor, line) :]
+            except BlockingIOError:  # a pipe that is full
+                _wait_for_reader(descriptor)
+
+    return write
+
+
+def _wait_for_reader(descriptor: int) -> None:
+    import select
+
+    if not select.select([], [descriptor], [], _READER_SECONDS)[1]:
+        raise TimeoutError("the pipe has no reader")
+
+
+def _to_stdout(line: bytes) -> None:
+    if sys.stdout is None:
+        raise ValueError("stdout is closed")
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
 class _Call(Struct, frozen=True):
     """The parts of a call that are known before its first turn."""
 
@@ -77,7 +145,7 @@ class _Call(Struct, frozen=True):
 def _request(arguments: ParsedArguments) -> RunRequest:
     session_id, resume = chosen_session(arguments)
     is_loop = arguments.name == "turn-loop"
-    brain = arguments.choice("--brain", BRAINS, "offline")
+    brain = arguments.get("--brain") or "offline"
     if brain == "offline" and arguments.has("--model"):
         raise parse_error("argument --model: the offline brain has no model; add --brain", arguments.name)
     limits = ("--max-session-turns", "--max-budget-tokens", "--max-steps")

@@ -180,6 +180,10 @@ def _typed_text(arguments: ParsedArguments) -> Document:
         return {"textFrom": secret}
     if arguments.has("--clear") and arguments.words == ("",) and not arguments.has("--text"):
         return {"text": ""}
+    if "" in (*arguments.words, arguments.get("--text")):
+        raise missing_argument(
+            "type needs a text that is not empty", "Run 'clawperator type \"\" --clear' to clear."
+        )
     return {"text": word_or_flag(arguments, "--text", "type", "the text to type")}
 
 
@@ -328,12 +332,12 @@ def _direction_hint(call: Call, word: str) -> str:
 
 def read_value(call: Call) -> Document:
     fields = {"--label": "textEquals", "--label-id": "resourceId", "--label-desc": "contentDescEquals"}
-    matcher = {field: value for flag, field in fields.items() if (value := call.arguments.get(flag))}
-    for flag in fields:
-        if (value := call.arguments.get(flag)) and is_blank(value):
-            raise invalid(f"{flag} must not be blank", f"Give the whole label, such as {flag} 'Android version'.")
-    if not matcher:
+    matcher = {field: value for flag, field in fields.items() if (value := call.arguments.get(flag)) is not None}
+    if not any(matcher.values()):
         raise missing_argument("read-value needs a label", 'Add --label "Android version".')
+    for flag, field in fields.items():
+        if field in matcher and is_blank(matcher[field]):
+            raise invalid(f"{flag} must not be blank", f"Give the whole label, such as {flag} 'Android version'.")
     return build_execution(call, "read_key_value_pair", {"labelMatcher": matcher, **_all(call)})
 
 

@@ -17,23 +17,14 @@ _MOST_BYTES = 1_000_000
 
 
 def init(call: Call) -> CommandResult | TextResult:
-    form = _format(call.arguments.get("--form") or INSTRUCTION_FORMATS[0])
+    named = call.arguments.get("--form") or INSTRUCTION_FORMATS[0]
+    form = next(form for form in INSTRUCTION_FORMATS if form == named)
     path = call.arguments.get("--write")
     if path is not None:
         return CommandResult(_write(path, form))
     text = agent_instructions(form)
     return (
         CommandResult({"format": form, "text": text}) if call.options.json else TextResult(text.removesuffix("\n"))
-    )
-
-
-def _format(text: str) -> InstructionFormat:
-    for form in INSTRUCTION_FORMATS:
-        if text.casefold() == form:
-            return form
-    raise usage(
-        f"--form must be {' or '.join(INSTRUCTION_FORMATS)}, not {text!r}",
-        f"Write --form {INSTRUCTION_FORMATS[0]}.",
     )
 
 

@@ -10,12 +10,12 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from clawperator.cli.command_line import Call, CommandResult, TextResult, incomplete
+from clawperator.cli.command_line import Call, TextResult
 from clawperator.cli.console import print_bytes
-from clawperator.cli.parsing import by_name, usage
+from clawperator.cli.parsing import by_name, help_hint, usage
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.commands.model import POLICY_VARIABLE, Command, Flag
-from clawperator.commands.registry import COMMANDS, GLOBALS, find_command
+from clawperator.commands.registry import GLOBALS, all_commands, find_command
 from clawperator.errors import ClawError
 
 # Candidates that stand for what the file system has.
@@ -70,14 +70,11 @@ complete -c claw -f -a '(__clawperator_complete)'""",
 Candidate = tuple[str, str]
 
 
-def print_script(call: Call) -> TextResult | CommandResult:
+def print_script(call: Call) -> TextResult:
     """The command ``completion``."""
-    hint = "Run 'clawperator completion --help' for an example."
-    if not call.arguments.words:
-        return incomplete(f"completion needs a shell: {', '.join(_SCRIPTS)}", hint=hint)
-    shell = call.arguments.words[0]
+    shell = call.require(call.word, "a shell: bash, zsh or fish")
     if shell not in _SCRIPTS:
-        raise usage(f"completion knows the shells {', '.join(_SCRIPTS)}, not {shell!r}", hint)
+        raise usage(f"the shell must be bash, zsh or fish, not {shell!r}", help_hint(call.name))
     return TextResult(_SCRIPTS[shell])
 
 
@@ -122,7 +119,7 @@ class _Line:
     def __init__(self, program: str) -> None:
         is_claw = os.path.basename(program) == "claw"
         # claw has the command help besides its rows.
-        commands = (*CLAW_COMMANDS, *(c for c in COMMANDS if c.name == "help")) if is_claw else COMMANDS
+        commands = (*CLAW_COMMANDS, *filter(None, [find_command("help")])) if is_claw else all_commands()
         self._commands = commands
         self._command = Command("", "", subcommands=commands)
         self._shared = CLAW_GLOBALS if is_claw else GLOBALS

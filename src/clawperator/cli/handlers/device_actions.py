@@ -26,8 +26,12 @@ def rotate(call: Call) -> Document:
 
 def start_activity(call: Call) -> Document:
     arguments = call.arguments
-    component = arguments.get("--component") or next(iter(arguments.words), None)
-    given = {"component": component, "action": arguments.get("--action"), "uri": arguments.get("--uri")}
+    component = arguments.get("--component")
+    given = {
+        "component": call.word if component is None else component,
+        "action": arguments.get("--action"),
+        "uri": arguments.get("--uri"),
+    }
     params: Document = {name: value for name, value in given.items() if value is not None}
     if "component" not in params and "action" not in params:
         hint = "Run 'clawperator start-activity --action android.settings.SETTINGS'."
@@ -88,9 +92,9 @@ def _package(call: Call) -> str:
 
 def _permission(call: Call) -> Document:
     words = list(call.arguments.words)
-    package = call.arguments.get("--app") or (words.pop(0) if words else None)
-    permission = call.arguments.get("--permission") or (words.pop(0) if words else None)
-    if package is None or permission is None or words:
+    given = (call.arguments.get("--app"), call.arguments.get("--permission"))
+    package, permission = (words.pop(0) if value is None and words else value for value in given)
+    if not package or not permission or words:
         hint = f"Run 'clawperator {call.name} com.example.app CAMERA'."
         raise missing_argument(f"{call.name} needs a package and a permission", hint)
     full = permission if "." in permission else _ANDROID_PERMISSION + permission

@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from clawperator.cli.command_line import Call, CommandResult, incomplete
+from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.handlers.arguments import user_choice
 from clawperator.cli.parsing import invalid
 
@@ -29,9 +29,7 @@ def list_installed(call: Call) -> CommandResult:
 
 
 def set_up(call: Call) -> CommandResult:
-    apk = call.arguments.get("--apk")
-    if not apk:
-        return incomplete("operator setup needs --apk <file>", hint="Run 'clawperator operator setup --help'.")
+    apk = call.require(call.arguments.get("--apk"), "--apk <file>")
     from clawperator.device.discovery import resolve_device
     from clawperator.device.settings import named_operator
     from clawperator.device.setup.install import set_up_operator
@@ -42,10 +40,10 @@ def set_up(call: Call) -> CommandResult:
 
 
 def print_setup(_: Call) -> CommandResult:
-    return incomplete(
-        "a device is set up by installing the Operator on it",
-        canonical="clawperator operator setup --apk <operator.apk>",
-    )
+    """The answer of another implementation of this command: guidance with the code ``USAGE``, exit code 0."""
+    message = "a device is set up by installing the Operator on it"
+    canonical = "clawperator operator setup --apk <operator.apk>"
+    return CommandResult({"code": "USAGE", "message": message, "canonical": canonical})
 
 
 def grant(call: Call) -> CommandResult:

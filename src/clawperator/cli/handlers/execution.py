@@ -10,7 +10,7 @@ from clawperator._base.text import trim
 from clawperator._base.typed import decode
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.console import read_stdin
-from clawperator.cli.parsing import ParsedArguments, invalid, usage
+from clawperator.cli.parsing import ParsedArguments, help_hint, invalid, usage
 from clawperator.commands.model import BACKENDS, BackendName, resolve_handler
 from clawperator.contract.execution import Plan, validate, with_timeout
 from clawperator.contract.limits import MAX_PAYLOAD_BYTES
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # A document may contain white space; anything longer cannot become a payload.
 _MAX_DOCUMENT_BYTES = 16 * MAX_PAYLOAD_BYTES
+
+_BEST_EFFORT = "best-effort"
 
 
 def run_command(call: Call) -> CommandResult:
@@ -39,25 +41,16 @@ def _with_default_timeout(call: Call) -> Call:
     return call if limit is None else replace(call, options=replace(call.options, timeout=f"{limit}"))
 
 
-def exec_command(call: Call) -> CommandResult:
-    if is_best_effort(call.arguments.words):
-        return CommandResult(
-            {
-                "code": "NOT_IMPLEMENTED",
-                "message": "best-effort execution is not implemented: give the actions explicitly",
-                "goal": call.arguments.get("--goal"),
-            }
-        )
-    return run_command(call)
-
-
-def is_best_effort(words: tuple[str, ...] | list[str]) -> bool:
-    return list(words[:1]) == ["best-effort"]
-
-
 def read_execution(call: Call) -> Any:
     """The document given to ``exec``, which may be any JSON value."""
     words = call.arguments.words
+    if words == (_BEST_EFFORT,):
+        raise ClawError(
+            "NOT_IMPLEMENTED",
+            "best-effort execution is not implemented: give the actions explicitly",
+            hint=help_hint(call.name),
+            extra={"goal": call.arguments.get("--goal")},
+        )
     if call.arguments.has("--goal"):
         raise usage("--goal is only for 'exec best-effort'", "Run 'clawperator exec --help' for its flags.")
     given = call.arguments.get("--payload")
@@ -138,10 +131,7 @@ def chosen_backend(arguments: ParsedArguments) -> BackendName:
         from clawperator.device.settings import default_backend
 
         return default_backend()
-    backend = next((backend for backend in BACKENDS if backend == name), None)
-    if backend is None:
-        raise usage(f"--backend must be one of {', '.join(BACKENDS)}, not {name!r}", "Write --backend adb.")
-    return backend
+    return next(backend for backend in BACKENDS if backend == name)
 
 
 def _outline(plan: Plan) -> dict[str, Any]:
@@ -155,9 +145,13 @@ def _outline(plan: Plan) -> dict[str, Any]:
 
 
 def is_payload_file(text: str) -> bool:
-    """Whether the argument of ``exec`` names a file: it is neither JSON nor ``-`` for stdin."""
+    """Whether the argument of ``exec`` names a file: it is neither JSON, nor ``-`` for stdin, nor best-effort."""
     inline = trim(text)
-    return text != "-" and not inline.startswith("{") and (not inline.startswith("[") or os.path.isfile(text))
+    return (
+        text not in ("-", _BEST_EFFORT)
+        and not inline.startswith("{")
+        and (not inline.startswith("[") or os.path.isfile(text))
+    )
 
 
 def _document(text: str) -> Any:

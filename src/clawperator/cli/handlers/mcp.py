@@ -3,8 +3,9 @@
 import sys
 
 from clawperator.cli.command_line import Call, CommandResult, StreamedResult, TextResult
-from clawperator.cli.handlers.server_options import extra, server_options
+from clawperator.cli.handlers.server_options import server_options
 from clawperator.cli.parsing import usage
+from clawperator.errors import extra
 
 
 def serve(call: Call) -> CommandResult | TextResult | StreamedResult:

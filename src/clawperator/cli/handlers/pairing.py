@@ -2,7 +2,7 @@
 
 import sys
 
-from clawperator.cli.command_line import Call, CommandResult, incomplete
+from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.console import read_stdin
 from clawperator.cli.handlers.devices import seconds_given
 
@@ -14,9 +14,7 @@ def pair(call: Call) -> CommandResult:
     from clawperator._base.deadline import pause_deadlines
     from clawperator.device.pairing import check_address, check_code, pair_device, require_server
 
-    if not call.arguments.words:
-        return incomplete("pair needs an address: pair <host:port>", hint="Run 'clawperator pair --help'.")
-    address = check_address(call.arguments.words[0])
+    address = check_address(call.require(call.word, "an address: pair <host:port>"))
     connect = call.arguments.get("--connect")
     if connect is not None:
         check_address(connect, "address in --connect")

@@ -34,9 +34,7 @@ def _tool_schemas(call: Call) -> dict[str, Any]:
     }
     if given is None:
         return forms
-    if given.casefold() not in forms:
-        raise usage(f"--form must be {' or '.join(forms)}, not {given!r}", "Write --form openai.")
-    return {"tools": forms[given.casefold()]}
+    return {"tools": forms[given]}
 
 
 def print_version(call: Call) -> CommandResult:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from clawperator._base.text import read_number
 from clawperator.cli.command_line import Call, StreamedResult
-from clawperator.cli.handlers.server_options import extra, server_options
+from clawperator.cli.handlers.server_options import server_options
 from clawperator.cli.parsing import usage
 from clawperator.cli.time_limit import paused_limit
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, extra
 
 if TYPE_CHECKING:
     from clawperator.cli.console import Console

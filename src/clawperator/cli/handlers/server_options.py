@@ -1,8 +1,6 @@
 """The flags of a server: the device, the backend, and what its clients may do."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from shlex import quote
 
 from clawperator._base.environment import check_names
@@ -10,8 +8,6 @@ from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.cli.command_line import Call
 from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import usage
-from clawperator.commands.model import LEVELS, Level
-from clawperator.errors import ClawError
 from clawperator.policy.rules import read_level
 
 
@@ -21,7 +17,7 @@ def server_options(call: Call) -> AgentOptions:
         folder=_folder(call),
         device=call.options.device,
         operator_package=call.options.operator_package,
-        mode=_mode(call),
+        mode=read_level(arguments.get("--permission-mode") or ""),
         allow_tools=arguments.all("--allow-tool"),
         deny_tools=arguments.all("--deny-tool"),
         deny_prefixes=arguments.all("--deny-prefix"),
@@ -38,33 +34,3 @@ def _folder(call: Call) -> str:
     if not os.path.isdir(folder):
         raise usage(f"--folder {folder} is not a folder", f"Run 'mkdir -p {quote(folder)}' first.")
     return folder
-
-
-@contextmanager
-def extra(name: str) -> Iterator[None]:
-    """Import packages of an extra in this block: ``HOST_DEPENDENCY_MISSING`` when one is not installed."""
-    try:
-        yield
-    except ModuleNotFoundError as e:
-        if e.name is None or e.name.partition(".")[0] == "clawperator":
-            raise
-        raise ClawError(
-            "HOST_DEPENDENCY_MISSING",
-            f"the extra {name!r} is not installed: there is no module {e.name}",
-            hint=f"Run \"pip install 'clawperator[{name}]'\", or \"pip install '.[{name}]'\" in a clone.",
-            operation="import",
-            target=name,
-        ) from None
-
-
-def _mode(call: Call) -> Level | None:
-    given = call.arguments.get("--permission-mode")
-    if given is None:
-        return None
-    level = read_level(given)
-    if level is None:
-        raise usage(
-            f"--permission-mode must be one of {', '.join(LEVELS)}, not {given!r}",
-            "Write --permission-mode read-only.",
-        )
-    return level

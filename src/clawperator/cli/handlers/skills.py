@@ -4,7 +4,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from clawperator.cli.command_line import Call, CommandResult, incomplete
+from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.handlers.execution import warn_of_config
 from clawperator.cli.parsing import usage
 from clawperator.cli.signals import interrupt_on_signals
@@ -29,9 +29,8 @@ def _written_registry(call: Call) -> SkillRegistry:
     return open_registry(call.arguments.get("--registry"), to_validate=True)
 
 
-def _id(call: Call) -> str | None:
-    words = call.arguments.words
-    return call.arguments.get("--skill-id") or (words[0] if words else None)
+def _id(call: Call, alternative: str = "") -> str:
+    return call.require(call.arguments.get("--skill-id") or call.word, f"a skill id{alternative}")
 
 
 def _listing(found: list[Any]) -> CommandResult:
@@ -43,56 +42,41 @@ def list_skills(call: Call) -> CommandResult:
 
 
 def get(call: Call) -> CommandResult:
-    skill_id = _id(call)
-    if skill_id is None:
-        return incomplete("skills get needs a skill id", hint="Run 'clawperator skills list'.")
-    return CommandResult({"skill": _registry(call).entry(skill_id)})
+    return CommandResult({"skill": _registry(call).entry(_id(call))})
 
 
 def search(call: Call) -> CommandResult:
     from clawperator.skills.registry import search_skills
 
-    words = call.arguments.words
-    keyword = call.arguments.get("--keyword") or (words[0] if words else None)
+    keyword = call.arguments.get("--keyword") or call.word
     app, intent = call.arguments.get("--app"), call.arguments.get("--intent")
-    if not (keyword or app or intent):
-        return incomplete(
-            "skills search needs a keyword, --app or --intent", example="clawperator skills search battery"
-        )
+    call.require(keyword if call.word == "" else keyword or app or intent, "a keyword, --app or --intent")
     return _listing(search_skills(_registry(call).entries, app=app, intent=intent, keyword=keyword))
 
 
 def for_app(call: Call) -> CommandResult:
     from clawperator.skills.registry import search_skills
 
-    if not call.arguments.words:
-        return incomplete("skills for-app needs a package name")
-    return _listing(search_skills(_registry(call).entries, app=call.arguments.words[0]))
+    app = call.require(call.word, "a package name")
+    return _listing(search_skills(_registry(call).entries, app=app))
 
 
 def validate(call: Call) -> CommandResult:
     from clawperator.skills.validation import validate_all, validate_skill
 
-    skill_id, dry_run = _id(call), call.arguments.has("--dry-run")
-    if call.arguments.has("--all"):
-        if skill_id is not None:
-            raise usage("skills validate takes a skill id or --all, not both", "Leave one of them out.")
-        return CommandResult(validate_all(_written_registry(call), dry_run=dry_run))
-    if skill_id is None:
-        return incomplete("skills validate needs a skill id, or --all", hint="Run 'clawperator skills list'.")
-    return CommandResult(validate_skill(_written_registry(call), skill_id, dry_run=dry_run))
+    dry_run = call.arguments.has("--dry-run")
+    if not call.arguments.has("--all"):
+        return CommandResult(validate_skill(_written_registry(call), _id(call, " or --all"), dry_run=dry_run))
+    if call.arguments.has("--skill-id") or call.arguments.words:
+        raise usage("skills validate takes a skill id or --all, not both", "Leave one of them out.")
+    return CommandResult(validate_all(_written_registry(call), dry_run=dry_run))
 
 
 def new(call: Call) -> CommandResult:
     from clawperator.skills.scaffold import new_skill
 
-    skill_id = _id(call)
-    if skill_id is None:
-        return incomplete(
-            "skills new needs a skill id", example="clawperator skills new com.android.settings.overview"
-        )
     created = new_skill(
-        skill_id,
+        _id(call),
         summary=call.arguments.get("--summary"),
         context=call.arguments.get("--recording-context"),
         registry=call.arguments.get("--registry"),
@@ -103,10 +87,8 @@ def new(call: Call) -> CommandResult:
 def compile_artifact(call: Call) -> CommandResult:
     from clawperator.skills.artifacts import compile_artifact as compile_
 
-    skill_id, artifact = _id(call), call.arguments.get("--artifact")
-    if skill_id is None or not artifact:
-        hint = "Run 'clawperator skills compile-artifact --help'."
-        return incomplete("skills compile-artifact needs a skill id and --artifact <name>", hint=hint)
+    skill_id = _id(call)
+    artifact = call.require(call.arguments.get("--artifact"), "--artifact <name>")
     execution = compile_(_registry(call), skill_id, artifact, call.arguments.get("--vars"))
     return CommandResult({"execution": execution})
 
@@ -116,8 +98,6 @@ def run(call: Call) -> CommandResult:
 
     arguments, named = call.arguments, call.arguments.get("--skill-id")
     skill_id = _id(call)
-    if skill_id is None:
-        return incomplete("skills run needs a skill id", hint="Run 'clawperator skills list'.")
     request = SkillRunRequest(
         skill_id,
         args=tuple(arguments.words if named else arguments.words[1:]),
@@ -215,7 +195,4 @@ def update(call: Call) -> CommandResult:
 def sync(call: Call) -> CommandResult:
     from clawperator.skills.sync import sync_skills
 
-    ref = call.arguments.get("--ref")
-    if ref is None:
-        return incomplete("skills sync needs --ref <ref>", example="clawperator skills sync --ref main")
-    return CommandResult(sync_skills(ref))
+    return CommandResult(sync_skills(call.require(call.arguments.get("--ref"), "--ref <ref>")))

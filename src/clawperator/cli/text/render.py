@@ -16,6 +16,7 @@ from clawperator.cli.text import listings, reports
 from clawperator.cli.text.layout import Block, Line, Painted, Terminal
 from clawperator.cli.text.outcomes import execution_blocks, match_blocks, plan_blocks
 from clawperator.cli.text.values import document_blocks
+from clawperator.commands.model import resolve_handler
 from clawperator.contract.results import ExecutionResult
 from clawperator.errors import ClawError
 
@@ -28,34 +29,12 @@ RENDERERS: Mapping[str, Renderer] = {
     "operator setup": listings.operator_setup_blocks,
     "grant-device-permissions": listings.granted_blocks,
     "version": reports.compatibility_blocks,
-    "phone start": listings.phone_blocks,
-    "phone list": listings.phones_blocks,
-    "phone stop": listings.stopped_blocks,
-    "phone reset": listings.reset_blocks,
-    "phone delete": listings.deleted_blocks,
-    "phone fault": listings.fault_blocks,
-    "phone screenshot": listings.screenshot_blocks,
-    "emulator list": listings.avds_blocks,
-    "emulator inspect": listings.avd_blocks,
-    "emulator create": listings.created_avd_blocks,
-    "emulator status": listings.emulators_blocks,
-    **dict.fromkeys(
-        ("emulator start", "emulator stop", "emulator delete", "emulator provision", "provision emulator"),
-        listings.emulator_blocks,
-    ),
     **dict.fromkeys(("skills list", "skills search", "skills for-app"), listings.skills_blocks),
     "skills get": listings.skill_blocks,
     "skills new": listings.created_skill_blocks,
     "skills validate": reports.validated_blocks,
     "skills run": reports.skill_run_blocks,
     **dict.fromkeys(("skills install", "skills update", "skills sync"), listings.synced_blocks),
-    "recording pull": reports.pulled_blocks,
-    "recording parse": reports.parsed_blocks,
-    "recording export": reports.exported_blocks,
-    "recording repair": reports.repaired_blocks,
-    "recording compare": reports.compare_blocks,
-    "recording replay": reports.replay_blocks,
-    "report": reports.report_blocks,
     "config": listings.config_blocks,
     "mcp": listings.client_blocks,
     "agents init": listings.written_blocks,
@@ -100,8 +79,18 @@ def _blocks(result: CommandResult, members: Any, call: Call | None) -> Iterator[
     elif name == "query":
         yield from match_blocks(members["count"], members["matches"])
     else:
-        render = RENDERERS.get(name)
+        render = RENDERERS.get(name) or _operation_renderer(call)
         yield from render(members) if render is not None else document_blocks(members)
+
+
+def _operation_renderer(call: Call | None) -> Renderer | None:
+    """The renderer that the row of an operation names."""
+    if call is None or call.arguments.command is None or not call.arguments.command.is_operation:
+        return None
+    from clawperator.operations.model import find_operation
+
+    render: Renderer = resolve_handler(find_operation(call.name).text)
+    return render
 
 
 def _done_before(document: Mapping[str, Any]) -> Iterator[Block]:

@@ -1,11 +1,17 @@
 """Reports as text: a verdict with its reasons. ``doctor``, recordings, replays, skills."""
 
+import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from clawperator.cli.text.layout import Block, Fields, Line, Painted, Part, Table, state
 from clawperator.cli.text.values import count, document_blocks, scalar, seconds, warning_lines
 from clawperator.contract.skill_result import FRAME_MARKER
+
+if TYPE_CHECKING:
+    from clawperator.recording.describe import Description
 
 Document = Mapping[str, Any]
 _MARKS: Mapping[str, Part] = {
@@ -215,6 +221,18 @@ def repaired_blocks(document: Document) -> Iterator[Block]:
         yield f"  … {dropped - len(rows)} more"
 
 
+def recordings_blocks(document: Document) -> Iterator[Block]:
+    rows = [
+        (row["sessionId"], _minute(row["modifiedAt"]), str(row["bytes"]), row["path"])
+        for row in document["recordings"]
+    ]
+    yield Table(("SESSION", "MODIFIED", "BYTES", "FILE"), rows) if rows else "no recordings"
+
+
+def _minute(milliseconds: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(milliseconds / 1000))
+
+
 def report_blocks(document: Document) -> Iterator[Block]:
     """Where a report was written, and what it is about."""
     what = f"{document['kind'].lower()} {document['title']}"
@@ -235,14 +253,15 @@ def pulled_blocks(document: Document) -> Iterator[Block]:
     yield from warning_lines(document.get("warnings"))
 
 
-def narrative_lines(narrative: Document, steps: Iterator[Any]) -> Iterator[Line]:
+def description_lines(description: "Description") -> Iterator[Line]:
     """A described recording, step by step; it may have more steps than memory should hold."""
+    narrative = msgspec.to_builtins(description.head)
     duration = narrative.get("durationMs")
     yield (
         f"{narrative['sessionId']}: {count(narrative['stepCount'], 'step')}, "
         f"{count(narrative['eventCount'], 'event')}" + (f", {seconds(duration)}" if duration else "")
     )
-    for step in steps:
+    for step in description.steps():
         yield (Painted(f"[{step.seq}]", "dim"), f" {step.sentence}")
     if path := narrative.get("outputFile"):
         yield f"wrote {path}"

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from clawperator._base.settings import setting
 from clawperator._base.text import one_line
-from clawperator.contract.wire import OPERATOR_PACKAGE, accessibility_service
+from clawperator.contract.wire import accessibility_service
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.device_states import SUPPORTED, not_ready, read_api, require_supported
 from clawperator.device.discovery import PASSING, READY, ListedDevice, list_devices, resolve_device
-from clawperator.device.serials import device_flag, shell_word
+from clawperator.device.serials import device_flag, shell_word, target_flags
 from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, failed_check, passed
 from clawperator.device.setup.install import enabled_services, read_setting
 from clawperator.device.setup.version_check import install_command, probe_compatibility, require_operator
@@ -307,7 +307,8 @@ def _delivery_failed(id_: str, error: ClawError, device: Device, package: str, v
     if error.code == "RESULT_ENVELOPE_TIMEOUT":
         # The result comes through the log, which some vendors switch off.
         steps += [Step("manual", step) for step in (vendor.steps_for("log") if vendor is not None else [])]
-        steps.append(Step("manual", f"Then run: clawperator snapshot --verbose {device_flag(device.serial)}"))
+        which = target_flags(device.serial, package)
+        steps.append(Step("manual", f"Then run: clawperator snapshot --verbose {which}"))
     return failed_check(id_, error, *steps, title="Restart the Operator")
 
 
@@ -326,7 +327,7 @@ def _not_running(id_: str, reason: str, device: Device, package: str) -> Check:
 
 def _repair_steps(device: Device, package: str) -> list[Step]:
     """Grant missing permissions; if none was missing, ``doctor --fix`` turns the service off and on."""
-    which = f"{device_flag(device.serial)}" + f" --operator-package {package}" * (package != OPERATOR_PACKAGE)
+    which = target_flags(device.serial, package)
     return [
         Step("shell", f"clawperator grant-device-permissions {which}"),
         Step("shell", f"clawperator doctor --fix {which}"),
@@ -474,7 +475,7 @@ def check_restricted_settings(device: Device, package: str, api: int) -> Check |
         "Open Settings, Accessibility, and try to turn on the service of Clawperator once.",
         "Open Settings, Apps, Clawperator, the menu with three dots, and choose 'Allow restricted settings'.",
     ]
-    grant = f"clawperator grant-device-permissions {device_flag(device.serial)}"
+    grant = f"clawperator grant-device-permissions {target_flags(device.serial, package)}"
     return Check(
         id=id_,
         status="warn",

@@ -14,7 +14,7 @@ from clawperator.device.adb.client import Device
 from clawperator.device.discovery import resolve_device, simulated_phones
 from clawperator.device.operators import find_operator
 from clawperator.device.run.host_log import Level, log_event
-from clawperator.device.serials import device_flag
+from clawperator.device.serials import target_flags
 from clawperator.device.setup import device_checks, host_checks
 from clawperator.device.setup.host_checks import Check
 from clawperator.device.vendors import Vendor
@@ -91,6 +91,7 @@ def run_doctor(
             code=check.code,
             deviceId=chosen,
         )
+    which = "" if chosen is None else f" {target_flags(chosen, package or OPERATOR_PACKAGE)}"
     is_well = not any(check.status == "fail" and is_critical(check) for check in found)
     log_event("doctor.finished", status="ready" if is_well else "not ready", deviceId=chosen)
     return Report(
@@ -101,7 +102,7 @@ def run_doctor(
         checks=found,
         deviceId=chosen if chosen is not None else UNSET,
         repairs=repairs,
-        nextActions=_next_actions(found, chosen, by_adb=is_well and examination.backend == "adb") or UNSET,
+        nextActions=_next_actions(found, which, by_adb=is_well and examination.backend == "adb") or UNSET,
     )
 
 
@@ -268,10 +269,12 @@ _FIXES: Mapping[str, tuple[str, Callable[[Check, Device | None, str], None]]] = 
 # Next actions, and the report as text
 
 
-def _next_actions(found: list[Check], serial: str | None, *, by_adb: bool) -> list[str]:
-    """Each step once, in the order of the checks; when everything passed or plain adb works, what to try first."""
-    chosen = "" if serial is None else f" {device_flag(serial)}"
-    steps = [f"clawperator open com.android.settings{chosen}"] if by_adb else []
+def _next_actions(found: list[Check], which: str, *, by_adb: bool) -> list[str]:
+    """Each step once, in the order of the checks; when everything passed or plain adb works, what to try first.
+
+    ``which`` holds the flags that choose the device and the Operator.
+    """
+    steps = [f"clawperator open com.android.settings{which}"] if by_adb else []
     for check in found:
         if check.status == "pass":
             continue
@@ -279,7 +282,7 @@ def _next_actions(found: list[Check], serial: str | None, *, by_adb: bool) -> li
         if check.deviceGuidance:
             steps.append(f"On the device: {check.deviceGuidance.screen}")
     if not steps:
-        steps = [f"clawperator snapshot{chosen}", "clawperator help"]
+        steps = [f"clawperator snapshot{which}", "clawperator help"]
     return list(dict.fromkeys(steps))
 
 

@@ -2,9 +2,8 @@
 
 from functools import cache
 
-from clawperator.phone.apps import browser, notes, solar, stress, video
+from clawperator.phone.apps import browser, notes, settings, solar, stress, video
 from clawperator.phone.apps.browser import CHOOSER
-from clawperator.phone.apps.settings import app as settings
 from clawperator.phone.apps.system import LAUNCHER, launcher_app
 from clawperator.phone.toolkit.app import App
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from clawperator._base.files import open_regular, why
 from clawperator.contract.action_params import PACKAGE_NAME
 from clawperator.errors import ClawError
-from clawperator.phone.core.window import Display
+from clawperator.phone.core.windows import Display
 from clawperator.recording.events import Event, EventFacts, has_snapshot
 from clawperator.recording.export import ExportedEvent, read_export
 from clawperator.recording.reader import Recording

@@ -24,13 +24,13 @@ from clawperator.phone.apps.system import (
     operator_app,
     system_ui,
 )
-from clawperator.phone.core import kernel, keys, settings, user_input
+from clawperator.phone.core import kernel, settings, user_input
 from clawperator.phone.core.events import AccessibilityEvent, window_event
 from clawperator.phone.core.faults import Faults
 from clawperator.phone.core.kernel import Sockets, Timers
 from clawperator.phone.core.packages import Packages
 from clawperator.phone.core.tasks import ScreenContext, Tasks
-from clawperator.phone.core.window_manager import WindowManager
+from clawperator.phone.core.windows import WindowManager
 from clawperator.phone.log.buffer import LogBuffer, LogFaults
 from clawperator.phone.operator.operator import Operator
 from clawperator.phone.storage.filesystem import Storage
@@ -185,7 +185,7 @@ class Phone:
     def key(self, code: int, *, long: bool = False) -> None:
         """Inject a key event."""
         with self.lock:
-            keys.press_key(self, code, long=long)
+            user_input.press_key(self, code, long=long)
 
     def press_back_key(self) -> None:
         """Press the hardware Back key. Unlike an injected key it emits an accessibility event."""

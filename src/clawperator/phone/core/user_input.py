@@ -1,4 +1,4 @@
-"""User input: touches, and text typed into fields, each with the accessibility events it causes.
+"""User input: touches, text typed into fields, and keys, each with the accessibility events it causes.
 
 The caller holds the phone's lock.
 """
@@ -8,10 +8,9 @@ from typing import Protocol
 
 from clawperator.engine.driver import Clock
 from clawperator.phone.core.events import AccessibilityEvent, click_event, scroll_event, text_event
-from clawperator.phone.core.window import Window
-from clawperator.phone.core.window_manager import WindowManager
+from clawperator.phone.core.windows import Window, WindowManager
 from clawperator.phone.toolkit.app import BackStackEntry
-from clawperator.phone.toolkit.context import Effect
+from clawperator.phone.toolkit.context import Effect, SettingsService
 from clawperator.phone.toolkit.layout import PlacedView, field_text
 
 # A shorter movement is a tap; a longer touch is a long press.
@@ -60,13 +59,13 @@ def tap(phone: TouchTarget, x: int, y: int, hold_ms: int = 100) -> None:
         assert placed.view.on_double_tap is not None
         phone.perform(placed.entry, placed.view.on_double_tap)
     elif placed is not None:
-        press_view(phone, window, placed, long=long and accepts_press(placed, long=True))
+        _press_view(phone, window, placed, long=long and _accepts_press(placed, long=True))
     elif window is phone.windows.active() and not window.bounds.contains(x, y):
         phone.windows.touch_outside(window.entry)
 
 
 def _accepts_touch(placed: PlacedView, *, long: bool) -> bool:
-    if accepts_press(placed, long=long) or accepts_press(placed, long=False):
+    if _accepts_press(placed, long=long) or _accepts_press(placed, long=False):
         return True
     return placed.view.enabled and placed.view.on_double_tap is not None
 
@@ -97,7 +96,7 @@ def drag(phone: TouchTarget, start: tuple[int, int], end: tuple[int, int], durat
     window = phone.windows.window_at(*start)
     held = window.view_at(*start, lambda p: bool(p.view.drag_name)) if window else None
     if window is None or held is None:
-        pressed = window.view_at(*start, lambda p: accepts_press(p, long=True)) if window else None
+        pressed = window.view_at(*start, lambda p: _accepts_press(p, long=True)) if window else None
         if pressed is not None:
             tap(phone, *start, LONG_PRESS_MS + duration_ms)
         else:
@@ -109,16 +108,16 @@ def drag(phone: TouchTarget, start: tuple[int, int], end: tuple[int, int], durat
         phone.perform(target.entry, lambda context: drop(context, held.view.drag_name))
 
 
-def accepts_press(placed: PlacedView, *, long: bool) -> bool:
+def _accepts_press(placed: PlacedView, *, long: bool) -> bool:
     if not placed.view.enabled:
         return False
     return placed.view.on_long_click is not None if long else placed.node.flag("clickable")
 
 
-def press_view(phone: InputTarget, window: Window, placed: PlacedView, *, long: bool) -> bool:
+def _press_view(phone: InputTarget, window: Window, placed: PlacedView, *, long: bool) -> bool:
     """Press a view: emit the event, then run its handlers. False when the view does not accept the press."""
     view, entry = placed.view, placed.entry
-    if not accepts_press(placed, long=long):
+    if not _accepts_press(placed, long=long):
         return False
     if long:
         assert view.on_long_click is not None
@@ -132,7 +131,7 @@ def press_view(phone: InputTarget, window: Window, placed: PlacedView, *, long: 
     if view.checked is not None and view.bind:
         entry.process.state[view.bind] = not entry.process.state.get(view.bind, view.checked)
         if view.on_change:
-            notify_change(phone, placed, "true" if entry.process.state[view.bind] else "false")
+            _notify_change(phone, placed, "true" if entry.process.state[view.bind] else "false")
     if view.on_click:
         phone.perform(entry, view.on_click)
     phone.windows.invalidate()
@@ -146,7 +145,7 @@ def click(phone: TouchTarget, placed: PlacedView, *, long: bool) -> bool:
         return False
     if phone.player is not None and phone.player.pressed(current, *current.node.bounds.centre, long=long):
         return True
-    return press_view(phone, phone.windows.active(), current, long=long)
+    return _press_view(phone, phone.windows.active(), current, long=long)
 
 
 def swipe(phone: TouchTarget, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> None:
@@ -225,7 +224,7 @@ def type_text(phone: InputTarget, text: str) -> None:
         _store(phone, field, before[:at] + character + before[at:], at + 1)
 
 
-def delete_character(phone: InputTarget, *, forward: bool = False) -> None:
+def _delete_character(phone: InputTarget, *, forward: bool = False) -> None:
     """Delete the character before the cursor, or the one after it."""
     field = phone.windows.active().focused_field()
     if field is None:
@@ -238,7 +237,7 @@ def delete_character(phone: InputTarget, *, forward: bool = False) -> None:
     _store(phone, field, before[:cut] + before[cut + 1 :], cut)
 
 
-def move_cursor(phone: InputTarget, to: Callable[[int, int], int]) -> None:
+def _move_cursor(phone: InputTarget, to: Callable[[int, int], int]) -> None:
     """Move the cursor to ``to(position, length)``."""
     field = phone.windows.active().focused_field()
     if field is not None:
@@ -261,11 +260,11 @@ def _store(phone: InputTarget, field: PlacedView, text: str, cursor: int) -> Non
         entry.process.state[view.bind] = text
     else:
         entry.texts[field.key] = text
-    notify_change(phone, field, text)
+    _notify_change(phone, field, text)
     phone.emit(text_event(field, text))
 
 
-def notify_change(phone: InputTarget, placed: PlacedView, value: str) -> None:
+def _notify_change(phone: InputTarget, placed: PlacedView, value: str) -> None:
     """Call the app's ``on_change`` handler with the new value of a field or a switch."""
     change = placed.view.on_change
     if change is not None:
@@ -280,3 +279,213 @@ def submit(phone: InputTarget, field: PlacedView) -> bool:
         phone.perform(field.entry, field.view.on_submit)
     phone.windows.invalidate()
     return True
+
+
+# Keys: what each does on the phone, in the app in front, and in the field or view that has the focus
+
+VOLUME = "volume_music_speaker"
+MAX_VOLUME = 15
+_UNMUTED = "volume_music_unmuted"
+# The names and codes that ``input keyevent`` takes.
+KEY_CODES = {
+    "HOME": 3,
+    "BACK": 4,
+    **{str(n): 7 + n for n in range(10)},
+    "DPAD_UP": 19,
+    "DPAD_DOWN": 20,
+    "DPAD_LEFT": 21,
+    "DPAD_RIGHT": 22,
+    "DPAD_CENTER": 23,
+    "VOLUME_UP": 24,
+    "VOLUME_DOWN": 25,
+    "POWER": 26,
+    **{chr(ord("A") + n): 29 + n for n in range(26)},
+    "COMMA": 55,
+    "PERIOD": 56,
+    "TAB": 61,
+    "SPACE": 62,
+    "ENTER": 66,
+    "DEL": 67,
+    "MINUS": 69,
+    "EQUALS": 70,
+    "SLASH": 76,
+    "AT": 77,
+    "PLUS": 81,
+    "MENU": 82,
+    "SEARCH": 84,
+    "MEDIA_PLAY_PAUSE": 85,
+    "MEDIA_STOP": 86,
+    "MEDIA_NEXT": 87,
+    "MEDIA_PREVIOUS": 88,
+    "MEDIA_REWIND": 89,
+    "MEDIA_FAST_FORWARD": 90,
+    "MUTE": 91,
+    "ESCAPE": 111,
+    "FORWARD_DEL": 112,
+    "MOVE_HOME": 122,
+    "MOVE_END": 123,
+    "MEDIA_PLAY": 126,
+    "MEDIA_PAUSE": 127,
+    "NUMPAD_ENTER": 160,
+    "VOLUME_MUTE": 164,
+    "APP_SWITCH": 187,
+    "SLEEP": 223,
+    "WAKEUP": 224,
+}
+_NAMES = {code: name for name, code in KEY_CODES.items()}
+_CHARACTERS = {
+    **{7 + n: str(n) for n in range(10)},
+    **{29 + n: chr(ord("a") + n) for n in range(26)},
+    55: ",",
+    56: ".",
+    62: " ",
+    69: "-",
+    70: "=",
+    76: "/",
+    77: "@",
+    81: "+",
+}
+
+
+# Keys that never reach an app.
+_SYSTEM_KEYS = frozenset({3, 26, 187, 223, 224})
+
+
+class KeyTarget(InputTarget, Protocol):
+    """The part of the phone that keys use."""
+
+    @property
+    def settings(self) -> SettingsService: ...
+    def go_back(self) -> None: ...
+    def go_home(self) -> None: ...
+    def show_recents(self) -> None: ...
+
+
+def read_key_code(word: str) -> int | None:
+    """The code of a name such as KEYCODE_BACK or BACK, or of a number; None for anything else."""
+    if word.isdecimal() and len(word) < 6:
+        return int(word)
+    return KEY_CODES.get(word.upper().removeprefix("KEYCODE_"))
+
+
+def press_key(phone: KeyTarget, code: int, *, long: bool = False) -> None:
+    """Press and release a key. Keys without a function here do nothing, as on a phone.
+
+    A screen of an app may handle a key itself. A long press makes a difference only where a view has the focus.
+    """
+    entry = phone.windows.top()
+    effect = entry.screen.keys.get(_NAMES.get(code, ""))
+    if effect is not None and code not in _SYSTEM_KEYS:
+        phone.perform(entry, effect)
+    elif code in _CHARACTERS:
+        type_text(phone, _CHARACTERS[code])
+    elif code in _CONFIRM:
+        _confirm(phone, long=long, submits=code != _DPAD_CENTER)
+    elif code in _FUNCTIONS:
+        _FUNCTIONS[code](phone)
+
+
+def _confirm(phone: KeyTarget, *, long: bool, submits: bool) -> None:
+    """Enter, or the centre of the pad: submit a field, or click the view that has the focus."""
+    window = phone.windows.active()
+    field = window.focused_field()
+    if field is not None and submits and field.view.multiline:
+        type_text(phone, "\n")
+    elif field is not None and submits:
+        submit(phone, field)
+    elif (focused := _focused(phone)) is not None:
+        _press_view(phone, window, focused, long=long)
+
+
+def _focused(phone: KeyTarget) -> PlacedView | None:
+    window = phone.windows.active()
+    focus = window.entry.focus
+    return window.views.get(focus) if focus is not None else None
+
+
+def _move_focus(phone: KeyTarget, by: int, *, wraps: bool = False) -> None:
+    """Give the focus to the next or previous view that can have it."""
+    window = phone.windows.active()
+    views = [
+        node.source
+        for node in window.nodes
+        if isinstance(node.source, PlacedView)
+        and node.flag("focusable")
+        and node.source.view.enabled
+        and not node.source.view.scrolls
+        and not node.bounds.is_empty
+    ]
+    keys = [placed.key for placed in views]
+    if not views:
+        return
+    if window.entry.focus in keys:
+        at = keys.index(window.entry.focus) + by
+        at = at % len(views) if wraps else max(0, min(len(views) - 1, at))
+    else:
+        at = 0 if by > 0 else len(views) - 1
+    if views[at].view.edits:
+        focus_field(phone, views[at])
+    else:
+        window.entry.focus = views[at].key
+    phone.windows.invalidate()
+
+
+def _sideways(phone: KeyTarget, by: int) -> None:
+    if phone.windows.active().focused_field() is not None:
+        _move_cursor(phone, lambda at, _: at + by)
+    else:
+        _move_focus(phone, by)
+
+
+def _set_awake(phone: KeyTarget, *, awake: bool) -> None:
+    phone.windows.awake = awake
+
+
+def _change_volume(phone: KeyTarget, by: int) -> None:
+    volume = _volume(phone, _UNMUTED) or _volume(phone, VOLUME)
+    _set_volume(phone, volume + by)
+
+
+def _toggle_mute(phone: KeyTarget) -> None:
+    volume = _volume(phone, VOLUME)
+    if volume:
+        phone.settings.put("system", _UNMUTED, str(volume))
+        phone.settings.put("system", VOLUME, "0")
+    else:
+        _set_volume(phone, _volume(phone, _UNMUTED))
+
+
+def _set_volume(phone: KeyTarget, volume: int) -> None:
+    phone.settings.put("system", _UNMUTED, "0")
+    phone.settings.put("system", VOLUME, str(max(0, min(MAX_VOLUME, volume))))
+
+
+def _volume(phone: KeyTarget, name: str) -> int:
+    value = phone.settings.get("system", name) or "0"
+    return min(MAX_VOLUME, int(value)) if value.isascii() and value.isdigit() and len(value) < 4 else 0
+
+
+_DPAD_CENTER = 23
+_CONFIRM = frozenset({_DPAD_CENTER, 66, 160})
+_FUNCTIONS: dict[int, Callable[[KeyTarget], None]] = {
+    3: lambda phone: phone.go_home(),
+    4: lambda phone: phone.go_back(),
+    19: lambda phone: _move_focus(phone, -1),
+    20: lambda phone: _move_focus(phone, 1),
+    21: lambda phone: _sideways(phone, -1),
+    22: lambda phone: _sideways(phone, 1),
+    24: lambda phone: _change_volume(phone, 1),
+    25: lambda phone: _change_volume(phone, -1),
+    26: lambda phone: _set_awake(phone, awake=not phone.windows.awake),
+    61: lambda phone: _move_focus(phone, 1, wraps=True),
+    67: _delete_character,
+    82: lambda phone: _set_awake(phone, awake=True),
+    111: lambda phone: phone.go_back(),
+    112: lambda phone: _delete_character(phone, forward=True),
+    122: lambda phone: _move_cursor(phone, lambda *_: 0),
+    123: lambda phone: _move_cursor(phone, lambda _, length: length),
+    164: _toggle_mute,
+    187: lambda phone: phone.show_recents(),
+    223: lambda phone: _set_awake(phone, awake=False),
+    224: lambda phone: _set_awake(phone, awake=True),
+}

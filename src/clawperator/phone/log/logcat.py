@@ -3,14 +3,389 @@
 Options for files, binary output and the log before the last boot are rejected by name.
 """
 
+import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from clawperator._base.patterns import Regex, RegexError, compile_regex
 from clawperator.errors import RefusedError
 from clawperator.phone.core.kernel import SHELL_PID
 from clawperator.phone.log.buffer import MAX_PAYLOAD, LogBuffer, LogRecord, Priority
-from clawperator.phone.log.logcat_options import BUFFERS, LogcatOptions, read_options, render
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 from clawperator.phone.shell.toybox.options import CommandOptions, read_lines
+
+# Options and formats
+
+BUFFERS = ("main", "radio", "events", "system", "crash", "stats", "security", "kernel")
+_DEFAULT_BUFFERS = ("main", "system", "crash", "kernel")
+_LEVELS = "VDIWEFS"
+_SILENT = _LEVELS.index("S")
+_SEPARATORS = re.compile(r"[,:; \t\n\r\f]+")
+
+# The options by letter; a colon means that a value follows.
+_SHORT = {o[0]: o[1:] == ":" for o in ["c", "d", "D", "h", "t:", "T:", "g", "G:", "s", "v:", "b:", "m:", "e:"]}
+_LONG = {
+    "buffer": "b",
+    "buffer-size": "g",
+    "clear": "c",
+    "dividers": "D",
+    "format": "v",
+    "help": "h",
+    "max-count": "m",
+    "pid": "pid",
+    "print": "print",
+    "regex": "e",
+    "tail": "t",
+    "uid": "uid",
+}
+_LONG_WITH_VALUE = ("b", "e", "m", "pid", "t", "uid", "v")
+_REFUSED = ("B", "L", "P", "Q", "S", "f", "n", "p", "r")
+_REFUSED_LONG = (
+    "binary",
+    "file",
+    "id",
+    "last",
+    "proto",
+    "prune",
+    "rotate-count",
+    "rotate-kbytes",
+    "statistics",
+    "wrap",
+)
+
+_DATED = re.compile(r"(?:(\d{4})-)?(\d\d?)-(\d\d?)[ T](\d\d?):(\d\d?):(\d\d?)(?:\.(\d+))?", re.ASCII)
+_EPOCH = re.compile(r"(\d{1,12})\.(\d*)", re.ASCII)
+_SIZE = re.compile(r"(\d{1,12})([kmg]?)b?", re.ASCII | re.IGNORECASE)
+_DAY_MS = 24 * 60 * 60 * 1000
+
+FORMATS = ("brief", "process", "tag", "thread", "raw", "time", "threadtime", "long")
+# On Android ``descriptive`` affects binary events only.
+MODIFIERS = ("color", "descriptive", "epoch", "monotonic", "nsec", "printable", "uid", "usec", "year", "zone")
+
+_COLOURS = {"V": 231, "D": 75, "I": 40, "W": 166, "E": 196, "F": 196}
+_DIGITS = {"nsec": "000000", "usec": "000"}
+# Users with names of at most five letters; others are shown by number.
+_USERS = {0: "root", 2000: "shell"}
+_ESCAPES = {c: f"\\{c:03o}" for c in (*range(32), 127) if c != ord("\n")} | {
+    ord(c): "\\" + name for c, name in zip("\a\b\t\v\f\r\\", "abtvfr\\", strict=True)
+}
+
+
+class LogFormat(Struct, frozen=True):
+    """A layout and its modifiers. ``boot_ms`` is the origin of monotonic time."""
+
+    layout: str = "threadtime"
+    modifiers: frozenset[str] = frozenset()
+    boot_ms: int = 0
+
+    def with_word(self, word: str) -> "LogFormat | None":
+        """The format after one more word of ``-v``; None for an unknown word."""
+        if word in FORMATS:
+            return replace(self, layout=word)
+        word = {"colour": "color", "UTC": "zone"}.get(word, word)
+        if word in MODIFIERS:
+            return replace(self, modifiers=self.modifiers | {word})
+        return None
+
+
+class LogcatOptions(Struct):
+    """A parsed command line. ``levels`` are the minimum priorities by tag, ``level`` applies to all other tags."""
+
+    format: LogFormat
+    buffers: set[str]
+    levels: dict[str, int]
+    uids: set[int]
+    warnings: list[str]
+    level: int = 0
+    follow: bool = True
+    help: bool = False
+    clear: bool = False
+    sizes: bool = False
+    size: int = 0
+    tail: int = 0
+    since_ms: int | None = None
+    pid: int = 0
+    pattern: Regex | None = None
+    max_count: int = 0
+    print_all: bool = False
+    dividers: bool = False
+    tail_only: bool = False
+
+    def selects(self, record: LogRecord) -> bool:
+        """Whether buffer, pid and uid of the record are selected."""
+        return (
+            record.buffer in self.buffers
+            and (not self.pid or record.pid == self.pid)
+            and (not self.uids or record.uid in self.uids)
+        )
+
+    def passes_filters(self, record: LogRecord) -> bool:
+        """Whether the record passes the tag filters."""
+        return _LEVELS.index(record.priority) >= self.levels.get(record.tag, self.level)
+
+
+def read_options(arguments: Sequence[str], env: Mapping[str, str], boot_ms: int, now_ms: int) -> LogcatOptions:
+    """Parse the arguments; ``RefusedError`` when they are invalid. Options may follow filters."""
+    options = LogcatOptions(LogFormat(boot_ms=boot_ms), set(), {}, set(), [])
+    filters: list[str] = []
+    remaining = list(reversed(arguments))
+    while remaining:
+        word = remaining.pop()
+        if word == "--":
+            filters.extend(reversed(remaining))
+            break
+        if word.startswith("--"):
+            _long_option(options, word, remaining, now_ms)
+        elif word.startswith("-") and word != "-":
+            _short_options(options, word, remaining, now_ms)
+        else:
+            filters.append(word)
+    for text in filters or [env.get("ANDROID_LOG_TAGS", "")]:
+        _add_filters(options, text)
+    options.buffers = options.buffers or set(_DEFAULT_BUFFERS)
+    if options.max_count and options.tail_only:
+        raise RefusedError("Cannot use -m (--max-count) and -t together.")
+    if options.print_all and not (options.pattern and options.max_count):
+        options.warnings.append("--print is ignored without --regex and --max-count")
+        options.print_all = False
+    return options
+
+
+def _long_option(options: LogcatOptions, word: str, remaining: list[str], now_ms: int) -> None:
+    name, has_value, value = word[2:].partition("=")
+    if name in _REFUSED_LONG:
+        raise RefusedError(f"--{name} is not available on this phone.")
+    if name not in _LONG:
+        raise RefusedError(f"Unknown option '{word}'.")
+    letter = _LONG[name]
+    if letter == "g" and has_value:
+        letter = "G"
+    elif letter in _LONG_WITH_VALUE:
+        value = value if has_value else _value_of(word, remaining)
+    elif has_value:
+        raise RefusedError(f"Unknown option '{word}'.")
+    _apply(options, letter, value, now_ms)
+
+
+def _short_options(options: LogcatOptions, word: str, remaining: list[str], now_ms: int) -> None:
+    for place, letter in enumerate(word[1:], 2):
+        if letter in _REFUSED:
+            raise RefusedError(f"-{letter} is not available on this phone.")
+        if letter not in _SHORT:
+            raise RefusedError(f"Unknown option '-{letter}'.")
+        if _SHORT[letter]:
+            _apply(options, letter, word[place:] or _value_of(f"-{letter}", remaining), now_ms)
+            return
+        _apply(options, letter, "", now_ms)
+
+
+def _value_of(option: str, remaining: list[str]) -> str:
+    if not remaining:
+        raise RefusedError(f"Option '{option}' needs an argument.")
+    return remaining.pop()
+
+
+def _apply(options: LogcatOptions, letter: str, value: str, now_ms: int) -> None:  # noqa: C901, PLR0912 - one case per option
+    match letter:
+        case "c":
+            options.clear = True
+        case "d":
+            options.follow = False
+        case "D":
+            options.dividers = True
+        case "h":
+            options.help = True
+        case "g":
+            options.sizes = True
+        case "s":
+            options.level = _SILENT
+        case "print":
+            options.print_all = True
+        case "t" | "T":
+            options.follow = options.follow and letter == "T"
+            options.tail_only = options.tail_only or letter == "t"
+            _set_start(options, letter, value, now_ms)
+        case "v":
+            _set_format(options, value)
+        case "b":
+            _add_buffers(options, value)
+        case "G":
+            options.size = _read_size(value)
+        case "m":
+            options.max_count = _number(value)
+            if not options.max_count:
+                raise RefusedError(f"-m '{value}' isn't an integer greater than zero.")
+        case "pid":
+            options.pid = _number(value)
+            if not options.pid:
+                raise RefusedError(f"pid '{value}' out of range.")
+        case "uid":
+            options.uids.update(_number(word) for word in _words(value))
+        case "e":
+            try:
+                options.pattern = compile_regex(value, "ecma")
+            except RegexError as e:
+                raise RefusedError(f"-e '{value}': {e}") from None
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _SEPARATORS.split(text) if word]
+
+
+def _number(text: str) -> int:
+    """A count; 0 for anything else, or for an absurdly large number."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def _read_size(text: str) -> int:
+    found = _SIZE.fullmatch(text)
+    size = int(found[1]) << (10 * "kmg".find(found[2].lower()) + 10 if found[2] else 0) if found else 0
+    if not size:
+        raise RefusedError("-G must be specified as <num><multiplier>.")
+    return size
+
+
+def _set_format(options: LogcatOptions, text: str) -> None:
+    for word in _words(text):
+        changed = options.format.with_word(word)
+        if changed is None:
+            raise RefusedError(f"Invalid -v '{word}'.")
+        options.format = changed
+
+
+def _add_buffers(options: LogcatOptions, text: str) -> None:
+    for name in _words(text):
+        if name not in (*BUFFERS, "default", "all"):
+            raise RefusedError(f"Unknown -b buffer '{name}'.")
+        options.buffers.update({"default": ("main", "system", "crash"), "all": BUFFERS}.get(name, (name,)))
+
+
+def _add_filters(options: LogcatOptions, text: str) -> None:
+    for spec in re.split(r"[ \t,]+", text):
+        if not spec:
+            continue
+        tag, has_level, letter = spec.partition(":")
+        letter = letter[:1].upper()
+        if not tag or (has_level and (not letter or letter not in _LEVELS + "*")):
+            raise RefusedError(f"Invalid filter expression '{text}'.")
+        named = letter in _LEVELS if letter else False
+        if tag == "*":
+            options.level = _LEVELS.index(letter if named else "D")
+        else:
+            options.levels[tag] = _LEVELS.index(letter if named else "V")
+
+
+def _set_start(options: LogcatOptions, letter: str, value: str, now_ms: int) -> None:
+    if value.isascii() and value.isdecimal():
+        options.tail = _number(value)
+        if not options.tail:
+            options.warnings.append(f"-{letter} {value} invalid, setting to 1")
+            options.tail = 1
+        return
+    since = read_time(value, now_ms)
+    if since is None:
+        raise RefusedError(f"-{letter} '{value}' not in time format.")
+    options.since_ms, rest = since
+    if rest:
+        options.warnings.append(f"-{letter} '{value}': ignored '{rest}' after the time")
+
+
+def read_time(text: str, now_ms: int) -> tuple[int, str] | None:
+    """The time in epoch milliseconds, and the rest of the text. None when the text is not a time.
+
+    A date without a year is the latest one that is not in the future.
+    """
+    if found := _EPOCH.match(text):
+        return int(found[1]) * 1000 + int(found[2][:3].ljust(3, "0")), text[found.end() :]
+    found = _DATED.match(text)
+    if found is None:
+        return None
+    year = int(found[1] or 0)
+    month, day, hour, minute, second = (int(part) for part in found.groups()[1:6])
+    fraction = int((found[7] or "")[:3].ljust(3, "0"))
+    this_year = datetime.fromtimestamp(now_ms / 1000, UTC).year
+    for candidate in (year,) if year else (this_year, this_year - 1):
+        try:
+            moment = int(datetime(candidate, month, day, hour, minute, second, tzinfo=UTC).timestamp()) * 1000
+        except ValueError:  # an invalid day or hour
+            continue
+        if year or moment <= now_ms + _DAY_MS:
+            return moment + fraction, text[found.end() :]
+    return None
+
+
+def render(record: LogRecord, log_format: LogFormat) -> str:
+    """The printed lines of a record, each with the record's head."""
+    message = record.message.translate(_ESCAPES) if "printable" in log_format.modifiers else record.message
+    head, tail = _head(record, log_format), "\n"
+    if log_format.layout == "process":
+        tail = f"  ({record.tag})\n"
+    if "color" in log_format.modifiers:
+        head = f"\x1b[38;5;{_COLOURS[record.priority]}m{head}"
+        tail = "\x1b[0m" + tail
+    if log_format.layout == "long":
+        return f"{head}\n{message}{tail}\n"
+    lines = message.removesuffix("\n").split("\n")
+    return "".join([f"{head}{line}{tail}" for line in lines])
+
+
+def _head(record: LogRecord, log_format: LogFormat) -> str:
+    layout, priority, tag, pid = log_format.layout, record.priority, record.tag, record.pid
+    uid = _uid(record.uid) if "uid" in log_format.modifiers else ""
+    if layout == "threadtime":
+        user = uid.replace(":", " ")
+        return f"{_time(record.time_ms, log_format)} {user}{pid:5d} {record.tid:5d} {priority} {tag:<8}: "
+    if layout == "time":
+        return f"{_time(record.time_ms, log_format)} {priority}/{tag:<8}({uid}{pid:5d}): "
+    if layout == "tag":
+        return f"{priority}/{tag:<8}: "
+    if layout == "brief":
+        return f"{priority}/{tag:<8}({uid}{pid:5d}): "
+    if layout == "process":
+        return f"{priority}({uid}{pid:5d}) "
+    if layout == "thread":
+        return f"{priority}({uid}{pid:5d}:{record.tid:5d}) "
+    if layout == "long":
+        return f"[ {_time(record.time_ms, log_format)} {uid}{pid:5d}:{record.tid:5d} {priority}/{tag:<8} ]"
+    return ""
+
+
+def _uid(uid: int) -> str:
+    return f"{_USERS.get(uid, uid):>5}:"
+
+
+def _time(time_ms: int, log_format: LogFormat) -> str:
+    modifiers = log_format.modifiers
+    if "monotonic" in modifiers:
+        time_ms -= log_format.boot_ms
+    seconds, milliseconds = divmod(time_ms, 1000)
+    zone = ""
+    if "monotonic" in modifiers:
+        date = f"{seconds:6d}"
+    elif "epoch" in modifiers:
+        date = f"{seconds:19d}"
+    else:
+        date = _date(seconds)
+        if "year" not in modifiers:
+            date = date[5:]
+        if "zone" in modifiers:
+            zone = " +0000"
+    finer = "nsec" if "nsec" in modifiers else "usec"
+    return f"{date}.{milliseconds:03d}{_DIGITS[finer] if finer in modifiers else ''}{zone}"
+
+
+@lru_cache(maxsize=256)
+def _date(seconds: int) -> str:
+    """A second in the phone's time zone, which is UTC."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds))
+
+
+# Commands
 
 _BLOCK = 32 * 1024
 # How often a follower without new records checks whether it is cancelled.

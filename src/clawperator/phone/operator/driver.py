@@ -7,7 +7,7 @@ from clawperator.contract.action_params import KEY_CODES
 from clawperator.engine.driver import Key, NodeAction, RecordingInfo, Windows
 from clawperator.errors import ClawError
 from clawperator.phone.apps.system import ANDROID
-from clawperator.phone.core.window_manager import WindowManager
+from clawperator.phone.core.windows import WindowManager
 from clawperator.phone.operator.recorder import Recorder
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.ui.node import Bounds, Hierarchy, Node

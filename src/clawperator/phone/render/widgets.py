@@ -1,14 +1,217 @@
-"""How each kind of view looks: containers, texts, buttons, icons, pictures; ``controls`` has the others."""
+"""How each kind of view looks: containers, texts, buttons, icons, pictures, controls and text fields."""
 
-from clawperator.phone.render.controls import draw_field, draw_progress, draw_slider, draw_toggle
-from clawperator.phone.render.drawn_view import DrawnView, square_around, text_colour
+from msgspec import Struct
+
 from clawperator.phone.render.fonts import capital_height, font_size, text_width
-from clawperator.phone.render.icon_names import app_symbol, icon_name
-from clawperator.phone.render.icons import UNNAMED
+from clawperator.phone.render.icons import UNNAMED, app_symbol, icon_name
 from clawperator.phone.render.pen import Lettering, Pen
-from clawperator.phone.render.theme import VIDEO, colour_of, mix
+from clawperator.phone.render.theme import ON_VIDEO, VIDEO, colour_of, mix
 from clawperator.phone.toolkit.layout import PlacedView
+from clawperator.phone.toolkit.views import View
 from clawperator.ui.node import Bounds, Node
+
+
+class DrawnView(Struct, frozen=True, eq=False):
+    """A view to draw: its node, its whole area, and where it is."""
+
+    node: Node
+    view: View
+    area: Bounds
+    source: PlacedView
+    # The area of its window, and whether it is the outermost view there.
+    window: Bounds
+    is_root: bool
+    # Whether it is on a dark view, in a web page, on a selected row, on the home screen.
+    on_dark: bool
+    in_web: bool
+    on_chosen: bool
+    on_wallpaper: bool
+
+    @property
+    def fills_width(self) -> bool:
+        return self.area.left <= self.window.left and self.area.right >= self.window.right
+
+
+def _text_colour(pen: Pen, drawn: DrawnView) -> int:
+    """The colour of the text of a view."""
+    theme, view = pen.theme, drawn.view
+    if not view.enabled:
+        return theme.on_disabled
+    if drawn.on_dark or view.tone == "dark":
+        return ON_VIDEO
+    if drawn.on_wallpaper:
+        return theme.on_wallpaper
+    if view.selected or drawn.on_chosen:
+        return theme.on_chosen
+    if view.tone == "accent":
+        return theme.on_accent
+    if view.tone == "danger":
+        return theme.danger
+    if drawn.in_web and drawn.node.clickable:
+        return theme.accent
+    return theme.muted if view.tone == "muted" else theme.ink
+
+
+def _square_around(x: int, y: int, side: int) -> Bounds:
+    """A square with a point in its middle."""
+    return Bounds(x - side // 2, y - side // 2, x - side // 2 + side, y - side // 2 + side)
+
+
+# Switches, check boxes, radio buttons, progress, sliders
+
+_FIELD_TEXT_PADDING = 12
+
+
+def _draw_toggle(pen: Pen, drawn: DrawnView) -> None:
+    """A switch, a check box or a radio button: with a label before or after it, or alone in the middle."""
+    node, area = drawn.node, drawn.area
+    name = drawn.view.class_name
+    draw = _radio if "Radio" in name else _check_box if "Check" in name else _switch
+    label = node.text
+    if not label:
+        draw(pen, area.centre, node)
+        return
+    inside = pen.inset(area, max(12, drawn.view.padding), 2)
+    y = area.centre[1]
+    if draw is _switch:
+        draw(pen, (inside.right - pen.dp(26), y), node)
+        words = Bounds(inside.left, inside.top, inside.right - pen.dp(60), inside.bottom)
+    else:
+        draw(pen, (inside.left + pen.dp(12), y), node)
+        words = Bounds(inside.left + pen.dp(36), inside.top, inside.right, inside.bottom)
+    pen.write(label, words, Lettering(drawn.view.size, _text_colour(pen, drawn)))
+
+
+def _switch(pen: Pen, at: tuple[int, int], node: Node) -> None:
+    """A track with a thumb: at the right and large when it is on."""
+    theme, drawing, (x, y) = pen.theme, pen.drawing, at
+    track = Bounds(x - pen.dp(24), y - pen.dp(14), x + pen.dp(24), y + pen.dp(14))
+    radius = track.height // 2
+    if node.checked:
+        drawing.rounded(track, radius, theme.accent if node.enabled else theme.disabled)
+        drawing.disc(track.right - radius, y, pen.dp(11), theme.on_accent)
+    else:
+        drawing.rounded(track, radius, theme.raised)
+        drawing.outline(track, radius, pen.dp(2), theme.outline)
+        drawing.disc(track.left + radius, y, pen.dp(8), theme.outline)
+
+
+def _check_box(pen: Pen, at: tuple[int, int], node: Node) -> None:
+    theme, drawing = pen.theme, pen.drawing
+    square = _square_around(*at, pen.dp(20))
+    if node.checked:
+        drawing.rounded(square, pen.dp(3), theme.accent if node.enabled else theme.on_disabled)
+        drawing.icon("check", *at, pen.dp(18), theme.on_accent)
+    else:
+        drawing.outline(square, pen.dp(3), pen.dp(2), theme.muted)
+
+
+def _radio(pen: Pen, at: tuple[int, int], node: Node) -> None:
+    theme, drawing = pen.theme, pen.drawing
+    ink = theme.accent if node.checked else theme.muted
+    drawing.outline(_square_around(*at, pen.dp(22)), pen.dp(11), pen.dp(2), ink)
+    if node.checked:
+        drawing.disc(*at, pen.dp(5.5), ink)
+
+
+def _draw_progress(pen: Pen, drawn: DrawnView) -> None:
+    """A bar, or a ring where there is room for it."""
+    theme, drawing, area = pen.theme, pen.drawing, drawn.area
+    if area.height >= pen.dp(32):
+        side = min(area.height, pen.dp(44))
+        drawing.outline(_square_around(*area.centre, side), side // 2, pen.dp(4), theme.chosen)
+        with drawing.clipped(Bounds(area.centre[0], area.top, area.right, area.bottom)):
+            drawing.outline(_square_around(*area.centre, side), side // 2, pen.dp(4), theme.accent)
+        return
+    half = max(1, min(pen.dp(2), area.height // 2))
+    middle = area.centre[1]
+    track = Bounds(area.left, middle - half, area.right, middle + half)
+    drawing.fill(track, theme.chosen)
+    drawing.rounded(
+        Bounds(area.left + area.width // 5, track.top, area.left + area.width * 3 // 5, track.bottom),
+        half,
+        theme.accent,
+    )
+
+
+def _draw_slider(pen: Pen, drawn: DrawnView) -> None:
+    """A track, filled to the percentage of the text, and the text."""
+    theme, drawing = pen.theme, pen.drawing
+    inside = pen.inset(drawn.area, 16, 0)
+    words = Bounds(inside.right - pen.dp(48), inside.top, inside.right, inside.bottom)
+    y = inside.centre[1]
+    track = Bounds(inside.left, y - pen.dp(4), words.left - pen.dp(8), y + pen.dp(4))
+    number = drawn.node.text.rstrip("%")
+    part = min(int(number), 100) / 100 if number.isdecimal() and len(number) < 4 else 0.0
+    x = track.left + round(track.width * part)
+    drawing.rounded(track, pen.dp(4), theme.chosen)
+    drawing.rounded(Bounds(track.left, track.top, x, track.bottom), pen.dp(4), theme.accent)
+    drawing.disc(x, y, pen.dp(10), theme.accent)
+    pen.write(drawn.node.text, words, Lettering(drawn.view.size, theme.ink))
+
+
+# Text fields
+
+
+def _draw_field(pen: Pen, drawn: DrawnView) -> None:
+    theme, drawing, node = pen.theme, pen.drawing, drawn.node
+    box = pen.inset(drawn.area, 4, 4)
+    drawing.rounded(box, pen.dp(8), theme.raised)
+    if node.focused:
+        drawing.outline(box, pen.dp(8), pen.dp(2), theme.accent)
+    else:
+        drawing.outline(box, pen.dp(8), max(1, pen.dp(1)), theme.outline)
+    inside = pen.inset(box, _FIELD_TEXT_PADDING, 6)
+    caret = max(1, pen.dp(2))
+    is_hint = "hint" in node.extras
+    ink = theme.on_disabled if not drawn.view.enabled else theme.hint if is_hint else theme.ink
+    with drawing.clipped(Bounds(inside.left - caret, inside.top, inside.right + 2 * caret, inside.bottom)):
+        if drawn.view.edits == "password" and not is_hint:
+            end = _bullets(pen, len(node.text), inside, ink)
+        elif drawn.view.multiline:
+            pen.write(node.text, inside, Lettering(drawn.view.size, ink, top=True))
+            end = None
+        else:
+            end = _line(pen, drawn, inside, ink, is_hint=is_hint)
+        if node.focused and end is not None:
+            half = min(pen.dp(12), inside.height // 2)
+            y = inside.centre[1]
+            drawing.fill(Bounds(end, y - half, end + caret, y + half), theme.accent)
+
+
+def _bullets(pen: Pen, count: int, inside: Bounds, ink: int) -> int:
+    """Draw a dot for each character. Returns where the cursor is."""
+    step, radius = pen.dp(11), pen.dp(3.5)
+    shown = min(count, max(0, inside.width // max(1, step)))
+    for number in range(shown):
+        pen.drawing.disc(inside.left + step // 2 + number * step, inside.centre[1], radius, ink)
+    return inside.left + shown * step
+
+
+def _line(pen: Pen, drawn: DrawnView, inside: Bounds, ink: int, *, is_hint: bool) -> int:
+    """Draw the text of a field of one line; the part around the cursor when it is focused and too long.
+
+    Returns where the cursor is.
+    """
+    text, node = drawn.node.text.replace("\n", " "), drawn.node
+    size = pen.font_size(drawn.view.size)
+    baseline = (inside.top + inside.bottom + capital_height(size)) // 2
+    if not node.focused or is_hint:
+        pen.write(text, inside, Lettering(drawn.view.size, ink))
+        return inside.left - max(1, pen.dp(2))
+    entry = drawn.source.entry
+    cursor = min(entry.cursor, len(text)) if entry.edited == node.text else len(text)
+    # More characters than these are not visible.
+    most = inside.width // max(1, size // 5) + 1
+    before, after = text[max(0, cursor - most) : cursor], text[cursor : cursor + most]
+    width = text_width(before, size)
+    left = inside.left - max(0, width - inside.width)
+    pen.drawing.text(left, baseline, before, size, ink)
+    pen.drawing.text(left + width, baseline, after, size, ink)
+    return left + width + max(1, pen.dp(0.5))
+
+
+# All views
 
 _ICON = 24
 _APP_ICON = 52
@@ -22,13 +225,13 @@ def draw_view(pen: Pen, drawn: DrawnView) -> None:
     if view.shows_time:
         _clock(pen, drawn)
     elif view.edits:
-        draw_field(pen, drawn)
+        _draw_field(pen, drawn)
     elif drawn.node.checkable:
-        draw_toggle(pen, drawn)
+        _draw_toggle(pen, drawn)
     elif name.endswith("ProgressBar"):
-        draw_progress(pen, drawn)
+        _draw_progress(pen, drawn)
     elif name.endswith("SeekBar"):
-        draw_slider(pen, drawn)
+        _draw_slider(pen, drawn)
     elif view.layout != "leaf":
         _container(pen, drawn)
     else:
@@ -114,7 +317,7 @@ def _label(pen: Pen, drawn: DrawnView) -> None:
     # A description is visible only where an app has nothing else to show.
     shown = node.text if view.tone else node.label
     if shown and view.size > 1:
-        style = Lettering(view.size, text_colour(pen, drawn), centred, _is_at_the_top(drawn))
+        style = Lettering(view.size, _text_colour(pen, drawn), centred, _is_at_the_top(drawn))
         pen.write(shown, _inside(pen, drawn), style, spare=pen.dp(view.padding))
 
 
@@ -135,7 +338,7 @@ def _inside(pen: Pen, drawn: DrawnView) -> Bounds:
 def _clock(pen: Pen, drawn: DrawnView) -> None:
     """The time in large digits, and the date below."""
     inside = pen.inset(drawn.area, drawn.view.padding, 4)
-    ink, middle = text_colour(pen, drawn), inside.top + inside.height * 2 // 3
+    ink, middle = _text_colour(pen, drawn), inside.top + inside.height * 2 // 3
     pen.write(pen.time, Bounds(inside.left, inside.top, inside.right, middle), Lettering(drawn.view.size, ink))
     date = Lettering(drawn.view.size / 3, ink)
     pen.write(pen.date, Bounds(inside.left, middle, inside.right, inside.bottom), date)
@@ -206,7 +409,7 @@ def _image(pen: Pen, drawn: DrawnView) -> None:
     node, view, area = drawn.node, drawn.view, drawn.area
     x, y = area.centre
     side = min(pen.dp(_ICON), area.width, area.height)
-    ink = text_colour(pen, drawn)
+    ink = _text_colour(pen, drawn)
     if view.selected:
         ink = pen.theme.accent
     if view.tone in {"accent", "danger"}:
@@ -218,7 +421,7 @@ def _image(pen: Pen, drawn: DrawnView) -> None:
     elif name:
         pen.drawing.icon(name, x, y, side, ink)
     elif node.label:
-        pen.drawing.outline(square_around(x, y, side + pen.dp(8)), side, pen.dp(2), ink)
+        pen.drawing.outline(_square_around(x, y, side + pen.dp(8)), side, pen.dp(2), ink)
         _letter(pen, node.label, x, y, side, ink)
     else:
         pen.drawing.icon(_unnamed(node), x, y, side, ink)

@@ -3,7 +3,7 @@
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
@@ -260,10 +260,12 @@ class _Reader:
                 raise self._error(position, f"invalid step {step!r}; valid steps: {steps}")
 
     def _value(self, position: str, key: str, value: Any, type_: Any = None) -> Any:
+        type_ = type_ or _TYPES[key]
         try:
-            return msgspec.convert(value, type_ or _TYPES[key])
+            return msgspec.convert(value, type_)
         except msgspec.ValidationError as e:
-            raise self._error(position, f"{key}: {e}") from None
+            valid = f"; valid values: {', '.join(get_args(type_))}" if get_origin(type_) is Literal else ""
+            raise self._error(position, f"{key}: {e}{valid}") from None
 
     def _optional(self, position: str, table: Mapping[str, Any], key: str, type_: Any) -> Any:
         """The value of a key; None when the table does not have it."""

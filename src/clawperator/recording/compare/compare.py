@@ -30,24 +30,19 @@ from clawperator.recording.compare.alignment import (
     common_start,
     summarize_alignment,
 )
+from clawperator.recording.compare.checkpoints import TERMINAL_CHECKPOINT, Declaration, slug
 from clawperator.recording.compare.inputs import (
     Baseline,
     ComparedRecording,
     RecordedCheckpoints,
-    Strategy,
     build_baseline,
     find_declaration,
     read_baseline,
     read_result,
 )
-from clawperator.recording.compare.strategies.checkpoints import TERMINAL_CHECKPOINT
-from clawperator.recording.compare.strategies.declared import Declaration
-from clawperator.recording.compare.strategies.derived import slug
 from clawperator.recording.export import Export
 from clawperator.recording.heuristics import is_masked
-
-Mode = Literal["auto", "literal", "semantic"]
-MODES: Mapping[str, Mode] = {"auto": "auto", "literal": "literal", "semantic": "semantic"}
+from clawperator.recording.kinds import CompareMode, CompareStrategy
 
 Outcome = Literal[
     "literal_match",
@@ -87,7 +82,7 @@ SUMMARIES: Mapping[Outcome, str] = {
     ),
 }
 # What to do when a strategy finds no checkpoints to compare with.
-_HINTS: Mapping[Strategy, str] = {
+_HINTS: Mapping[CompareStrategy, str] = {
     "solax_heuristic": "Add '--strategy derived' to compare with the steps of the demonstration.",
     "declared": "Correct the rules of the declared checkpoints, or add '--strategy derived'.",
     "derived": "Record a demonstration in which an app is opened, something is clicked or text is entered.",
@@ -190,9 +185,9 @@ def _write_ids(out: IO[bytes], ids: Sequence[str], *, pretty: bool) -> None:
 def compare_recording(
     baseline_path: str,
     result_path: str,
-    mode: Mode = "auto",
+    mode: CompareMode = "auto",
     *,
-    strategy: Strategy | None = None,
+    strategy: CompareStrategy | None = None,
     checkpoints_path: str | None = None,
 ) -> CompareReport:
     """Compare the run or recording in ``result_path`` with the export in ``baseline_path``.
@@ -213,9 +208,9 @@ def compare_recording(
 def compare(
     export: Export,
     result: SkillResult | Export,
-    mode: Mode = "auto",
+    mode: CompareMode = "auto",
     *,
-    strategy: Strategy | None = None,
+    strategy: CompareStrategy | None = None,
     declaration: Declaration | None = None,
 ) -> CompareReport:
     """Compare a run with a demonstration. A declaration is used unless another strategy is given."""

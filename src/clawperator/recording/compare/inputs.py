@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import IO, Literal, overload
@@ -13,25 +13,21 @@ from msgspec import Struct
 from clawperator._base.files import open_regular, why
 from clawperator.contract.skill_result import Checkpoint, SkillResult, SkillsRun, check_version
 from clawperator.errors import ClawError
-from clawperator.recording.actions import ActionReader
-from clawperator.recording.compare.strategies.checkpoints import BaselineCheckpoint
-from clawperator.recording.compare.strategies.declared import (
+from clawperator.recording.actions import ActionReader, WindowShown
+from clawperator.recording.compare.checkpoints import (
     FILE_NAME,
+    MINIMUM_SEMANTIC_COVERAGE,
+    NONE_FOUND,
+    BaselineCheckpoint,
     Declaration,
+    checkpoints_of,
     find_declared_checkpoints,
+    find_solax_checkpoints,
     read_declaration,
 )
-from clawperator.recording.compare.strategies.derived import NONE_FOUND, checkpoints_of
-from clawperator.recording.compare.strategies.solax import MINIMUM_SEMANTIC_COVERAGE, find_solax_checkpoints
 from clawperator.recording.export import EventSurvey, Export, ExportedEvent, is_export, read_export_file
-from clawperator.recording.user_actions import WindowShown
+from clawperator.recording.kinds import CompareStrategy
 
-Strategy = Literal["solax_heuristic", "declared", "derived"]
-STRATEGIES: Mapping[str, Strategy] = {
-    "declared": "declared",
-    "derived": "derived",
-    "solax_heuristic": "solax_heuristic",
-}
 InputRole = Literal["baseline", "result", "checkpoints"]
 
 _HEAD_BYTES = 4_096
@@ -95,7 +91,7 @@ class ComparedRecording:
         self,
         export: Export,
         role: InputRole,
-        strategy: Strategy,
+        strategy: CompareStrategy,
         declaration: Declaration | None = None,
         like: Sequence[str] = (),
     ) -> None:
@@ -151,7 +147,7 @@ class Baseline(Struct, frozen=True):
     line about the checkpoint at a position.
     """
 
-    strategy: Strategy
+    strategy: CompareStrategy
     package: str | None
     path: CheckpointPath
     problem: str | None
@@ -159,7 +155,7 @@ class Baseline(Struct, frozen=True):
     summary: Callable[[int], str]
 
 
-def build_baseline(recording: ComparedRecording, strategy: Strategy) -> Baseline:
+def build_baseline(recording: ComparedRecording, strategy: CompareStrategy) -> Baseline:
     count = len(recording.path)
     minimum = MINIMUM_SEMANTIC_COVERAGE
     if strategy != "solax_heuristic":

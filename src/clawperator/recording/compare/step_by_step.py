@@ -7,6 +7,14 @@ from msgspec import UNSET, Struct
 from clawperator._base.files import open_regular, why
 from clawperator.contract.skill_result import Checkpoint, SkillResult
 from clawperator.recording.compare.alignment import AlignmentRow, align, summarize_alignment
+from clawperator.recording.compare.checkpoints import (
+    TERMINAL_CHECKPOINT,
+    BaselineCheckpoint,
+    Declaration,
+    derive_checkpoints,
+    find_declared_checkpoints,
+    find_solax_checkpoints,
+)
 from clawperator.recording.compare.compare import CompareReport, compare, differs
 from clawperator.recording.compare.inputs import (
     RecordedCheckpoints,
@@ -14,10 +22,6 @@ from clawperator.recording.compare.inputs import (
     read_result,
     unusable,
 )
-from clawperator.recording.compare.strategies.checkpoints import TERMINAL_CHECKPOINT, BaselineCheckpoint
-from clawperator.recording.compare.strategies.declared import Declaration, find_declared_checkpoints
-from clawperator.recording.compare.strategies.derived import derive_checkpoints
-from clawperator.recording.compare.strategies.solax import find_solax_checkpoints
 from clawperator.recording.export import Export, load_demonstration
 
 _HEAD_BYTES = 4_096

@@ -13,15 +13,11 @@ from clawperator.contract.action_params import PACKAGE_NAME, SESSION_ID, KeyName
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.discovery import ListedDevice
-from clawperator.device.emulators.avd import Avd
-from clawperator.device.emulators.emulator import RunningEmulator
 from clawperator.device.serials import MAX_SERIAL_BYTES
 from clawperator.device.setup.doctor import Report
-from clawperator.recording.listing import ListedRecording
 from clawperator.serve.page.watched_screens import MAX_WAIT_MS, LeaseHolder, ScreenProblem
 
 _MAX_TIMEOUT_MS = 3_600_000
-_PHONE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 DeviceId = Annotated[
     str,
@@ -40,12 +36,6 @@ FilePath = Annotated[
     str, Meta(min_length=1, max_length=4_096, description="a path inside the folder of the server")
 ]
 SessionId = Annotated[str, Meta(min_length=1, max_length=MAX_ID_LENGTH, pattern=f"^{SESSION_ID.pattern}$")]
-PhoneName = Annotated[
-    str, Meta(min_length=1, max_length=64, pattern=_PHONE_NAME, description="name of a simulated phone")
-]
-AvdName = Annotated[
-    str, Meta(min_length=1, max_length=64, pattern=_PHONE_NAME, description="name of a virtual device")
-]
 Pixel = Annotated[int, Meta(ge=0, le=100_000)]
 SkillId = Annotated[str, Meta(min_length=1, max_length=255, description="skill id")]
 
@@ -76,14 +66,6 @@ class RecordingRequest(OnDevice, frozen=True, kw_only=True):
     sessionId: SessionId | UnsetType = UNSET
 
 
-class PullRequest(RecordingRequest, frozen=True, kw_only=True):
-    folder: Annotated[FilePath, Meta(description="output folder in the folder of the server")] = "recordings"
-
-
-class FolderRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    folder: Annotated[FilePath, Meta(description="folder in the folder of the server")] = "recordings"
-
-
 class SkillsRequest(Struct, frozen=True, forbid_unknown_fields=True):
     app: Annotated[str, Meta(description="only skills for this package name")] = ""
     intent: Annotated[str, Meta(description="only skills with this intent")] = ""
@@ -99,42 +81,6 @@ class RunSkillRequest(OnDevice, frozen=True, kw_only=True):
     args: list[str] = []
     timeoutMs: Annotated[int, Meta(ge=1, le=_MAX_TIMEOUT_MS)] | UnsetType = UNSET
     expectContains: str | UnsetType = UNSET
-
-
-class AvdRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    name: AvdName
-
-
-class CreateAvdRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """The properties of a new virtual device. Only the supported values are accepted."""
-
-    name: AvdName | UnsetType = UNSET
-    apiLevel: int | UnsetType = UNSET
-    abi: str | UnsetType = UNSET
-    deviceProfile: str | UnsetType = UNSET
-    playStore: bool | UnsetType = UNSET
-
-
-class ProvisionRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    name: AvdName | UnsetType = UNSET
-
-
-class PhoneRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    serial: PhoneName
-
-
-class StartPhoneRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    serial: PhoneName
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
-    faults: Annotated[dict[str, str], Meta(max_length=64, description="settings of faults, by name")] = {}
-    apps: Annotated[list[FilePath], Meta(max_length=64, description="app files to install")] = []
-    cassette: Annotated[FilePath, Meta(description="recording whose screens it shows")] | UnsetType = UNSET
-
-
-class FaultRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    serial: PhoneName
-    name: Annotated[str, Meta(min_length=1, max_length=64)]
-    setting: Annotated[str, Meta(min_length=1, max_length=64, description="on, off or a number")]
 
 
 class LiveRequest(OnDevice, frozen=True, kw_only=True):
@@ -187,12 +133,6 @@ class ReplayRequest(OnDevice, frozen=True, kw_only=True):
         False
     )
     allowCoordinates: bool = False
-
-
-class ReportRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    input: Annotated[FilePath, Meta(description="a recording, an export, a saved run or an evidence folder")]
-    compare: Annotated[FilePath, Meta(description="a run to compare a recording with")] | UnsetType = UNSET
-    out: Annotated[FilePath, Meta(description="output file (default: beside the input)")] | UnsetType = UNSET
 
 
 class OpenReportRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -257,78 +197,6 @@ class RanSkill(Struct, frozen=True, kw_only=True):
     timeoutMs: int | float | UnsetType = UNSET
     expectedSubstring: str | UnsetType = UNSET
     skillResult: dict[str, Any] | None
-
-
-class AvdList(Struct, frozen=True):
-    avds: list[Avd]
-
-
-class EmulatorList(Struct, frozen=True):
-    devices: list[RunningEmulator]
-
-
-class StoppedEmulator(Struct, frozen=True):
-    avdName: str
-    stopped: bool
-
-
-class DeletedEmulator(Struct, frozen=True):
-    avdName: str
-    deleted: bool
-
-
-class PhoneList(Struct, frozen=True):
-    phones: list[dict[str, Any]]
-
-
-class StoppedSimulated(Struct, frozen=True):
-    serial: str
-    state: Literal["stopped"]
-    wasRunning: bool
-    crashed: bool
-
-
-class ResetSimulated(Struct, frozen=True):
-    serial: str
-    state: Literal["running", "stopped"]
-    reset: bool
-
-
-class StartedSimulated(Struct, frozen=True):
-    """The address and properties of a running phone; more fields may follow."""
-
-    serial: str
-    state: str
-
-
-class FaultRow(Struct, frozen=True):
-    value: int | float
-    kind: str
-    on: int | float
-    description: str
-
-
-class FaultList(Struct, frozen=True):
-    serial: str
-    faults: dict[str, FaultRow]
-
-
-class FaultSet(Struct, frozen=True):
-    serial: str
-    fault: str
-    value: int | float
-
-
-class RecordingList(Struct, frozen=True):
-    recordings: list[ListedRecording]
-    count: int
-
-
-class Pulled(Struct, frozen=True, kw_only=True):
-    localPath: str
-    sessionId: str
-    warnings: list[str] | UnsetType = UNSET
-    deviceId: str
 
 
 class ShownNode(Struct, frozen=True):

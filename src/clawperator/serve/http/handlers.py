@@ -1,45 +1,16 @@
 """Work of the other routes: skills, emulators, simulated phones, recordings, the doctor and schemas."""
 
-from typing import Any
-
-from msgspec import UNSET
-
 from clawperator import schemas
-from clawperator.agent.tools.recordings import CompareParams, DescribeParams, ExportParams
-from clawperator.device.emulators import emulator
-from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
 from clawperator.device.setup.device_checks import HANDSHAKE_MS
 from clawperator.device.setup.doctor import run_doctor
-from clawperator.device.simulated_phones import (
-    list_faults,
-    reset_simulated,
-    set_fault,
-    start_simulated,
-    stop_simulated,
-)
-from clawperator.errors import ClawError
-from clawperator.phone.process.launch import list_phones
-from clawperator.policy.enforcement import check_call
-from clawperator.recording.listing import list_recordings
 from clawperator.serve.http.calls import HttpCall, given
 from clawperator.serve.http.documents import (
-    AvdList,
-    AvdRequest,
-    CreateAvdRequest,
     DoctorAnswer,
-    EmulatorList,
-    FaultRequest,
-    FolderRequest,
     NoFields,
     OnDevice,
     OneSchema,
     OneSkill,
-    PhoneList,
-    PhoneRequest,
-    ProvisionRequest,
-    PullRequest,
     RanSkill,
-    RecordingList,
     RunSkillRequest,
     SchemaList,
     SchemaName,
@@ -47,7 +18,6 @@ from clawperator.serve.http.documents import (
     SkillList,
     SkillRequest,
     SkillsRequest,
-    StartPhoneRequest,
 )
 from clawperator.skills.registry import open_registry, search_skills
 from clawperator.skills.run import SkillRunRequest, run_skill
@@ -88,122 +58,6 @@ def run_one_skill(request: RunSkillRequest, call: HttpCall) -> RanSkill:
         expectedSubstring=ran.expectedSubstring,
         skillResult=ran.skillResult,
     )
-
-
-# Emulators
-
-
-def list_avds(_: NoFields, __: HttpCall) -> AvdList:
-    return AvdList(emulator.list_avds())
-
-
-def list_running(_: NoFields, __: HttpCall) -> EmulatorList:
-    return EmulatorList(emulator.running_emulators())
-
-
-def inspect_avd(request: AvdRequest, _: HttpCall) -> Avd:
-    return emulator.inspect_avd(request.name)
-
-
-def create_avd(request: CreateAvdRequest, _: HttpCall) -> Avd:
-    name = given(request.name) or DEFAULT_NAME
-    supported = {"apiLevel": API_LEVEL, "abi": host_abi(), "deviceProfile": PROFILE, "playStore": True}
-    for field, value in supported.items():
-        wanted = getattr(request, field)
-        if wanted not in (UNSET, value):
-            raise ClawError(
-                "EMULATOR_UNSUPPORTED",
-                f"{field} {wanted!r} is not supported",
-                hint=f"Leave it out, or send {value!r}.",
-                details={"avdName": name, "supported": supported},
-                operation="emulator",
-                target=name,
-            )
-    return emulator.create_avd(name)
-
-
-def start_avd(request: AvdRequest, _: HttpCall) -> emulator.StartedEmulator:
-    return emulator.start_emulator(request.name)
-
-
-def stop_avd(request: AvdRequest, _: HttpCall) -> dict[str, object]:
-    return emulator.stop_emulator(request.name)
-
-
-def delete_avd(request: AvdRequest, _: HttpCall) -> dict[str, object]:
-    return emulator.delete_avd(request.name)
-
-
-def provision_avd(request: ProvisionRequest, _: HttpCall) -> emulator.Provisioned:
-    return emulator.provision(given(request.name) or DEFAULT_NAME)
-
-
-# Simulated phones
-
-
-def list_simulated(_: NoFields, __: HttpCall) -> PhoneList:
-    return PhoneList(list_phones())
-
-
-def start_phone(request: StartPhoneRequest, call: HttpCall) -> dict[str, Any]:
-    operation = "phone start"
-    cassette = given(request.cassette)
-    options: dict[str, Any] = {
-        "seed": request.seed,
-        "faults": request.faults,
-        "apps": [call.path(path, operation, "read") for path in request.apps],
-        "cassette": None if cassette is None else call.path(cassette, operation, "read"),
-    }
-    if call.access.options.operator_package:
-        options["operator_package"] = call.access.options.operator_package
-    return start_simulated(request.serial, **options)
-
-
-def stop_phone(request: PhoneRequest, _: HttpCall) -> dict[str, Any]:
-    return stop_simulated(request.serial)
-
-
-def reset_phone(request: PhoneRequest, _: HttpCall) -> dict[str, Any]:
-    return reset_simulated(request.serial)
-
-
-def get_faults(request: PhoneRequest, _: HttpCall) -> dict[str, Any]:
-    return list_faults(request.serial)
-
-
-def put_fault(request: FaultRequest, _: HttpCall) -> dict[str, Any]:
-    return set_fault(request.serial, request.name, request.setting)
-
-
-# Recordings
-
-
-def get_recordings(request: FolderRequest, call: HttpCall) -> RecordingList:
-    check_call("recording_list", "read-only", request.folder)
-    found = list_recordings(call.path(request.folder, "recording list", "read"))
-    return RecordingList(found, len(found))
-
-
-def pull_recording(request: PullRequest, call: HttpCall) -> Any:
-    session = {} if request.sessionId is UNSET else {"sessionId": request.sessionId}
-    return call.tool("recording_pull", {**session, "folder": request.folder}, request.deviceId)
-
-
-def export_recording(request: ExportParams, call: HttpCall) -> Any:
-    return call.tool("recording_export", _params(request))
-
-
-def describe_recording(request: DescribeParams, call: HttpCall) -> Any:
-    return call.tool("recording_describe", _params(request))
-
-
-def compare_recordings(request: CompareParams, call: HttpCall) -> Any:
-    return call.tool("recording_compare", _params(request))
-
-
-def _params(request: ExportParams | DescribeParams | CompareParams) -> dict[str, Any]:
-    fields = {name: getattr(request, name) for name in request.__struct_fields__}
-    return {name: value for name, value in fields.items() if value is not UNSET}
 
 
 # The doctor and schemas

@@ -1,16 +1,10 @@
 """The table of routes: routing, validation, policy and the OpenAPI description derive from it."""
 
-from clawperator.agent.tools.recordings import CompareParams, DescribeParams, ExportParams
-from clawperator.device.emulators.avd import Avd
-from clawperator.device.emulators.emulator import Provisioned, StartedEmulator
-from clawperator.recording.compare.compare import CompareReport
-from clawperator.recording.describe import Narrative
-from clawperator.recording.export import ExportResult
-from clawperator.report.write import ReportResult
 from clawperator.serve.http import documents as d
 from clawperator.serve.http import executions, handlers
 from clawperator.serve.http.calls import CommandRule
-from clawperator.serve.http.route import EXECUTION_SECONDS, HOUR_SECONDS, LONG_SECONDS, HttpRoute
+from clawperator.serve.http.operations import operation_routes
+from clawperator.serve.http.route import EXECUTION_SECONDS, HOUR_SECONDS, HttpRoute
 from clawperator.serve.page import handlers as page
 from clawperator.serve.page import recordings as page_recordings
 from clawperator.serve.page.files import ASSET_PATH
@@ -26,7 +20,6 @@ _RUN = (
     "RESULT_ENVELOPE_TIMEOUT",
 )
 _EMULATOR = ("EMULATOR_NOT_FOUND", "ANDROID_SDK_TOOL_MISSING")
-_PHONE = ("PHONE_NOT_FOUND", "PHONE_NOT_RUNNING")
 _SESSION_FLAG = {"sessionId": "--session-id"}
 
 
@@ -224,158 +217,7 @@ ROUTES: tuple[HttpRoute, ...] = (
         ),
         seconds=HOUR_SECONDS,
     ),
-    # Emulators
-    HttpRoute(
-        method="GET",
-        path="/android/emulators",
-        summary="List the virtual devices of this computer.",
-        answer=d.AvdList,
-        work=handlers.list_avds,
-        rule=CommandRule("emulator list"),
-    ),
-    HttpRoute(
-        method="GET",
-        path="/android/emulators/running",
-        summary="List running emulators.",
-        answer=d.EmulatorList,
-        work=handlers.list_running,
-        rule=CommandRule("emulator status"),
-        errors=("ANDROID_SDK_TOOL_MISSING",),
-    ),
-    HttpRoute(
-        method="POST",
-        path="/android/emulators/create",
-        summary="Create a virtual device.",
-        request=d.CreateAvdRequest,
-        answer=Avd,
-        work=handlers.create_avd,
-        rule=CommandRule("emulator create", ("name",)),
-        errors=("EMULATOR_UNSUPPORTED", *_EMULATOR),
-        seconds=HOUR_SECONDS,
-    ),
-    HttpRoute(
-        method="GET",
-        path="/android/emulators/{name}",
-        summary="Describe a virtual device.",
-        request=d.AvdRequest,
-        answer=Avd,
-        work=handlers.inspect_avd,
-        rule=CommandRule("emulator inspect", ("name",)),
-    ),
-    HttpRoute(
-        method="DELETE",
-        path="/android/emulators/{name}",
-        summary="Delete a stopped virtual device.",
-        request=d.AvdRequest,
-        answer=d.DeletedEmulator,
-        work=handlers.delete_avd,
-        rule=CommandRule("emulator delete", ("name",)),
-        errors=("EMULATOR_ALREADY_RUNNING", *_EMULATOR),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/android/emulators/{name}/start",
-        summary="Start a virtual device and wait until it has booted.",
-        request=d.AvdRequest,
-        answer=StartedEmulator,
-        work=handlers.start_avd,
-        rule=CommandRule("emulator start", ("name",)),
-        errors=("EMULATOR_ALREADY_RUNNING", *_EMULATOR),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/android/emulators/{name}/stop",
-        summary="Stop a running emulator.",
-        request=d.AvdRequest,
-        answer=d.StoppedEmulator,
-        work=handlers.stop_avd,
-        rule=CommandRule("emulator stop", ("name",)),
-        errors=("EMULATOR_NOT_RUNNING", *_EMULATOR),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/android/provision/emulator",
-        summary="Provide a booted emulator: a running one, a stopped one, or a new one.",
-        request=d.ProvisionRequest,
-        answer=Provisioned,
-        work=handlers.provision_avd,
-        rule=CommandRule("emulator provision", ("name",)),
-        errors=("EMULATOR_UNSUPPORTED", "ANDROID_SDK_TOOL_MISSING"),
-        seconds=HOUR_SECONDS,
-    ),
-    # Simulated phones
-    HttpRoute(
-        method="GET",
-        path="/phones",
-        summary="List the simulated phones, running or not.",
-        answer=d.PhoneList,
-        work=handlers.list_simulated,
-        rule=CommandRule("phone list"),
-    ),
-    HttpRoute(
-        method="POST",
-        path="/phones/{serial}/start",
-        summary="Start a simulated phone.",
-        request=d.StartPhoneRequest,
-        answer=d.StartedSimulated,
-        work=handlers.start_phone,
-        rule=CommandRule(
-            "phone start", ("serial",), {"apps": "--app", "cassette": "--cassette", "faults": "--fault"}
-        ),
-        errors=("PHONE_ALREADY_RUNNING", "PHONE_START_FAILED", "PHONE_FAULT_INVALID"),
-    ),
-    HttpRoute(
-        method="POST",
-        path="/phones/{serial}/stop",
-        summary="Stop a simulated phone and keep its files.",
-        request=d.PhoneRequest,
-        answer=d.StoppedSimulated,
-        work=handlers.stop_phone,
-        rule=CommandRule("phone stop", ("serial",)),
-        errors=("PHONE_NOT_FOUND",),
-    ),
-    HttpRoute(
-        method="POST",
-        path="/phones/{serial}/reset",
-        summary="Remove the files, apps, settings and faults of a simulated phone.",
-        request=d.PhoneRequest,
-        answer=d.ResetSimulated,
-        work=handlers.reset_phone,
-        rule=CommandRule("phone reset", ("serial",)),
-        errors=("PHONE_NOT_FOUND",),
-    ),
-    HttpRoute(
-        method="GET",
-        path="/phones/{serial}/faults",
-        summary="List the faults of a running simulated phone.",
-        request=d.PhoneRequest,
-        answer=d.FaultList,
-        work=handlers.get_faults,
-        rule=CommandRule("phone fault"),
-        errors=_PHONE,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/phones/{serial}/faults",
-        summary="Inject a fault, or remove it.",
-        request=d.FaultRequest,
-        answer=d.FaultSet,
-        work=handlers.put_fault,
-        rule=CommandRule("phone fault", ("name", "setting")),
-        errors=("PHONE_FAULT_INVALID", *_PHONE),
-    ),
     # Recordings
-    HttpRoute(
-        method="GET",
-        path="/recordings",
-        summary="List the recordings in a folder.",
-        request=d.FolderRequest,
-        answer=d.RecordingList,
-        work=handlers.get_recordings,
-    ),
     HttpRoute(
         method="POST",
         path="/recordings/start",
@@ -409,46 +251,6 @@ ROUTES: tuple[HttpRoute, ...] = (
     ),
     HttpRoute(
         method="POST",
-        path="/recordings/pull",
-        summary="Copy a finished recording from the device.",
-        request=d.PullRequest,
-        answer=d.Pulled,
-        work=handlers.pull_recording,
-        errors=(*_REQUEST, *_DEVICE, "RECORDING_SESSION_NOT_FOUND", "RECORDING_PULL_FAILED"),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/recordings/export",
-        summary="Export every event of a recording as one JSON file.",
-        request=ExportParams,
-        answer=ExportResult,
-        work=handlers.export_recording,
-        errors=("RECORDING_EXPORT_FAILED", "RECORDING_PARSE_FAILED"),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/recordings/describe",
-        summary="Describe a recording in readable steps.",
-        request=DescribeParams,
-        answer=Narrative,
-        work=handlers.describe_recording,
-        errors=("RECORDING_PARSE_FAILED",),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/recordings/compare",
-        summary="Compare a run, or another recording, with a baseline.",
-        request=CompareParams,
-        answer=CompareReport,
-        work=handlers.compare_recordings,
-        errors=("RECORDING_COMPARE_FAILED",),
-        seconds=LONG_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
         path="/recordings/replay",
         summary="Replay a recording on a device, and save the result beside it.",
         request=d.ReplayRequest,
@@ -456,17 +258,6 @@ ROUTES: tuple[HttpRoute, ...] = (
         work=page_recordings.replay,
         errors=(*_REQUEST, *_DEVICE, "RECORDING_PARSE_FAILED"),
         seconds=HOUR_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/recordings/report",
-        summary="Write an HTML report of a recording, a run or kept evidence.",
-        request=d.ReportRequest,
-        answer=ReportResult,
-        work=page_recordings.make_report,
-        rule=CommandRule("report", ("input",), {"compare": "--compare", "out": "--out"}),
-        errors=("REPORT_FAILED",),
-        seconds=LONG_SECONDS,
     ),
     HttpRoute(
         method="GET",
@@ -496,4 +287,5 @@ ROUTES: tuple[HttpRoute, ...] = (
         rule=CommandRule("schema", ("name",)),
         errors=("SCHEMA_NOT_FOUND",),
     ),
+    *operation_routes(),
 )

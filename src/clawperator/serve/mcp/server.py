@@ -20,8 +20,7 @@ from clawperator.agent.ports import ToolContext
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import PolicyGate, enforcing
 from clawperator.serve.access import ServerAccess
-from clawperator.serve.mcp.calls import CallRunner
-from clawperator.serve.mcp.clients import McpClient, McpClients
+from clawperator.serve.mcp.calls import CallRunner, McpClient, McpClients
 from clawperator.serve.mcp.content import UNTRUSTED, error_result, tool_result
 from clawperator.serve.mcp.definitions import CALL_TIMEOUT, DEVICE, define, takes_device
 from clawperator.serve.mcp.resources import FILE_URI, SCREEN_URI, find_files, read_file

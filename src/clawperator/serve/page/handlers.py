@@ -116,26 +116,26 @@ def touch(request: TouchRequest, call: HttpCall) -> DoneAnswer:
     default = {"tap": _TAP_MS, "long_press": _LONG_PRESS_MS}.get(request.kind, _SWIPE_MS)
     milliseconds = default if request.durationMs is UNSET else request.durationMs
     action, params = touch_params(request.kind, at, to, milliseconds)
-    with _acting(request, call, action, params, lambda screen: touched_node(screen, *at)) as (device, screen):
+    with _acting(request, call, action, params, lambda seen: touched_node(seen, *at)) as (device, screen, target):
         user_input(device).touch(at, to, milliseconds, holds=request.kind == "drag")
-    return _answer(device, call, describe_touch(device.serial, action, params, screen))
+    return _answer(device, call, describe_touch(device.serial, action, params, screen, target))
 
 
 def press(request: KeyRequest, call: HttpCall) -> DoneAnswer:
-    with _acting(request, call, "press_key", {"key": request.key}) as (device, _):
+    with _acting(request, call, "press_key", {"key": request.key}) as (device, *_):
         user_input(device).press(request.key)
     return _answer(device, call, describe_key(device.serial, request.key))
 
 
 def close_app(request: CloseRequest, call: HttpCall) -> DoneAnswer:
-    with _acting(request, call, "close_app", {"applicationId": request.applicationId}) as (device, _):
+    with _acting(request, call, "close_app", {"applicationId": request.applicationId}) as (device, *_):
         force_stop(device, request.applicationId)
     return _answer(device, call, describe_close(device.serial, request.applicationId))
 
 
 def type_text(request: TextRequest, call: HttpCall) -> DoneAnswer:
     params = {"text": request.text, "append": True}
-    with _acting(request, call, "enter_text", params, focused_field) as (device, before):
+    with _acting(request, call, "enter_text", params, focused_field) as (device, before, _):
         user_input(device).type_text(request.text)
         is_simulated = device.endpoint.simulated
         screen = _screen_now(device, call) if is_simulated else before
@@ -149,8 +149,8 @@ def _acting(
     action: str,
     params: dict[str, Any],
     find_target: Callable[[Hierarchy], Node | None] = lambda _: None,
-) -> Iterator[tuple[Device, Hierarchy | None]]:
-    """Hold the device of a request, with its screen, for an action that the policy allows on its target."""
+) -> Iterator[tuple[Device, Hierarchy | None, Node | None]]:
+    """Hold the device of a request, with its screen and the target, for an action that the policy allows on it."""
     plan = validate(single_action(action, params))
     check_actions(plan.document["actions"])
     device = _device(request, call)
@@ -160,7 +160,7 @@ def _acting(
             target = None if screen is None else find_target(screen)
             if target is not None:
                 check_target(plan.execution.actions[0], target)
-            yield device, screen
+            yield device, screen, target
     except ClawError as e:
         raise DeviceFailure(e, device.serial) from e
 

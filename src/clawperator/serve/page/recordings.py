@@ -1,9 +1,6 @@
 """Work of the page's routes for recordings: events while one is made, replays and reports."""
 
-import os
 from typing import Any
-
-from msgspec import UNSET
 
 from clawperator._base.files import open_regular, why
 from clawperator.device.discovery import resolve_device
@@ -11,7 +8,6 @@ from clawperator.device.operators import find_operator
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_call
 from clawperator.recording.writing import derived_path, open_output, pretty_json
-from clawperator.report.write import ReportResult, write_report
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (
     EventsAnswer,
@@ -19,7 +15,6 @@ from clawperator.serve.http.documents import (
     OpenReportRequest,
     ReplayAnswer,
     ReplayRequest,
-    ReportRequest,
 )
 from clawperator.serve.page.files import FileAnswer
 
@@ -57,13 +52,6 @@ def replay(request: ReplayRequest, call: HttpCall) -> ReplayAnswer:
     with open_output(out, source, "RECORDING_REPLAY_FAILED") as file:
         file.file.write(pretty_json(ran.result))
     return ReplayAnswer(out, ran.result)
-
-
-def make_report(request: ReportRequest, call: HttpCall) -> ReportResult:
-    source = call.path(request.input, "report", "read")
-    run = None if request.compare is UNSET else call.path(request.compare, "report", "read")
-    named = f"{source.rstrip(os.sep)}{_REPORT_ENDING}" if request.out is UNSET else request.out
-    return write_report(source, run=run, out=call.path(named, "report", "write"))
 
 
 def open_report(request: OpenReportRequest, call: HttpCall) -> FileAnswer:

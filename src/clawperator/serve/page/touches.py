@@ -5,6 +5,7 @@ A touch is named by the best selector of the element under it, else by its point
 
 import shlex
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -18,12 +19,10 @@ from clawperator.ui.hit_test import HitTest
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.outline import screen_frame
 from clawperator.ui.privacy import has_password
-from clawperator.ui.suggest import suggest_selectors
+from clawperator.ui.suggest import plain_selector, suggest_selectors
 from clawperator.ui.visible import visible_nodes
 
 Point = tuple[int, int]
-# Fields of a selector that a reader of the command line understands at once.
-_PLAIN = frozenset(("shortId", "resourceId", "textEquals", "contentDescEquals"))
 _MAX_LABELS = 12
 _TOUCHABLE = ("clickable", "long-clickable", "checkable")
 # The variable in a command line for text that must not be in it.
@@ -58,18 +57,13 @@ def focused_field(screen: Hierarchy) -> Node | None:
 
 def best_selector(screen: Hierarchy, node: Node) -> NodeSelector | None:
     """A selector whose click reaches this node: its own, or that of a label in it that takes no click itself."""
-    own = suggest_selectors(screen, node, screen_frame(screen), most=1)
-    if own and _is_plain(own[0]):
-        return own[0]
-    for label in _labels_inside(node):
-        found = suggest_selectors(screen, label, screen_frame(screen), most=1)
-        if found and _is_plain(found[0]):
-            return found[0]
-    return own[0] if own else None
-
-
-def _is_plain(selector: NodeSelector) -> bool:
-    return set(msgspec.to_builtins(selector)) <= _PLAIN
+    frame = screen_frame(screen)
+    for one in chain((node,), _labels_inside(node)):
+        found = plain_selector(screen, one, frame)
+        if found is not None:
+            return found
+    # A relation to another element, or a position, takes many searches of the screen.
+    return next(iter(suggest_selectors(screen, node, frame, most=1)), None)
 
 
 def _labels_inside(node: Node) -> Iterator[Node]:
@@ -105,8 +99,10 @@ def _point(point: Point) -> dict[str, int]:
 # What is written down
 
 
-def describe_touch(serial: str, action: str, params: Mapping[str, Any], screen: Hierarchy | None) -> DoneAction:
-    """A touch, with the selector of what it touches on the screen."""
+def describe_touch(
+    serial: str, action: str, params: Mapping[str, Any], screen: Hierarchy | None, touched: Node | None
+) -> DoneAction:
+    """A touch, with the selector of the node that it touches on the screen."""
     if action != "click":
         start, end = (params[name] for name in ("start", "end"))
         words = ["--from", start["x"], start["y"], "--to", end["x"], end["y"], "--duration", params["durationMs"]]
@@ -114,11 +110,10 @@ def describe_touch(serial: str, action: str, params: Mapping[str, Any], screen: 
     is_long = params.get("clickType") == "long_click"
     long = ["--long"] if is_long else []
     point = params["coordinate"]
-    node = None if screen is None else touched_node(screen, point["x"], point["y"])
     selector = None
-    if screen is not None and node is not None and any(map(node.flag, _TOUCHABLE)):
-        selector = best_selector(screen, node)
-    if screen is None or selector is None:
+    if screen is not None and touched is not None and any(map(touched.flag, _TOUCHABLE)):
+        selector = best_selector(screen, touched)
+    if selector is None:
         return _done(serial, action, params, ["click", "--coordinate", point["x"], point["y"], *long])
     written = {"matcher": msgspec.to_builtins(selector)} | ({"clickType": "long_click"} if is_long else {})
     return _done(serial, action, written, ["click", *long], selector_flags(selector))

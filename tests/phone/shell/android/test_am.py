@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.shell.android.intents import Intent
+from clawperator.phone.shell.android.package_manager import Intent
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, field, text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.shell.android import install as installing
+from clawperator.phone.shell.android import pm
 from tests.phone.core.apks import make_apk
 from tests.phone.shell.scripts import output, run
 
@@ -202,7 +202,7 @@ def test_a_size_beyond_the_free_space_is_refused_before_reading(phone: Phone) ->
 
 
 def test_a_stream_without_a_size_is_cut_off_at_the_limit(phone: Phone, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installing, "MAX_APK", 1_000)
+    monkeypatch.setattr(pm, "MAX_APK", 1_000)
     number = output(phone, "pm install-create").split("[")[1].split("]")[0]
     result = run(phone, f"pm install-write {number} base.apk -", bytes(5_000))
     assert result.out == "Failure [INSTALL_FAILED_INSUFFICIENT_STORAGE]\n"

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clawperator._base.text import printable
+from clawperator.agent.offline.grammar import mask, unquote
 from clawperator.agent.offline.instructions import (
     CheckDeviceInstruction,
     ListDevicesInstruction,
@@ -17,7 +18,6 @@ from clawperator.agent.offline.instructions import (
     UseToolInstruction,
 )
 from clawperator.agent.offline.labels import quote, word_set
-from clawperator.agent.offline.quoting import mask, unquote
 from clawperator.agent.offline.run import OfflineRun, ToolSteps
 from clawperator.errors import ClawError
 

@@ -15,13 +15,17 @@ from clawperator.phone.shell.android.base import (
     run_service,
     security_error,
 )
-from clawperator.phone.shell.android.intents import CLEARING, FROM_SHELL, NEW_TASK, Intent, read_intent
 from clawperator.phone.shell.android.package_manager import (
+    CLEARING,
+    FROM_SHELL,
+    NEW_TASK,
+    Intent,
     ResolvedActivity,
     activity_of,
     find_all,
     find_component,
     front_activity,
+    read_intent,
     tasks_from_top,
 )
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode

@@ -1,6 +1,6 @@
 """``cmd``, ``service`` and ``content``: the system services by name, and the commands of some of them."""
 
-from clawperator.phone.core.keys import MAX_VOLUME, VOLUME
+from clawperator.phone.core.user_input import MAX_VOLUME, VOLUME
 from clawperator.phone.shell.android.base import FAILED, Handler, ServiceArguments, print_error, run_service
 from clawperator.phone.shell.process import ShellProcess, command
 

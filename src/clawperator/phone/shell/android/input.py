@@ -6,8 +6,8 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
-from clawperator.phone.core.keys import read_key_code
 from clawperator.phone.core.phone import Phone
+from clawperator.phone.core.user_input import read_key_code
 from clawperator.phone.shell.android.am import log_start
 from clawperator.phone.shell.android.base import (
     Handler,
@@ -17,8 +17,7 @@ from clawperator.phone.shell.android.base import (
     read_int,
     run_handler,
 )
-from clawperator.phone.shell.android.intents import LAUNCHER, MAIN, Intent
-from clawperator.phone.shell.android.package_manager import ResolvedActivity, find_all
+from clawperator.phone.shell.android.package_manager import LAUNCHER, MAIN, Intent, ResolvedActivity, find_all
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command
 
 _SOURCES = (

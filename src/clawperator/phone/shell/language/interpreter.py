@@ -4,29 +4,406 @@ A subshell is a copy of the shell's state. Stages of a pipeline and background j
 everything else runs in the caller's thread. A script stops soon after it is cancelled.
 """
 
+import io
 import re
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 
+from clawperator.errors import ClawError, ClawperatorException
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.shell.language.builtins import read_line
-from clawperator.phone.shell.language.commands import run_argv, run_compound, run_simple
-from clawperator.phone.shell.language.parser import Parser
-from clawperator.phone.shell.language.pipelines import run_redirected, run_stages, start_job
-from clawperator.phone.shell.language.script import (
+from clawperator.phone.shell.language.builtins import BUILTINS, read_line
+from clawperator.phone.shell.language.expansion import expand_fields, expand_pattern, expand_text
+from clawperator.phone.shell.language.parser import (
     AndOrList,
+    CaseCommand,
+    CommandGroup,
     CommandList,
     CommandNode,
+    CompoundCommand,
+    ForLoop,
     FunctionDefinition,
+    IfCommand,
+    LiteralText,
+    Parser,
     Pipeline,
+    Redirection,
+    ShellSyntaxError,
     SimpleCommand,
+    UnfinishedError,
+    WhileLoop,
+    Word,
 )
-from clawperator.phone.shell.language.state import MAX_SCRIPT, Exit, ShellError, ShellState
-from clawperator.phone.shell.language.words import ShellSyntaxError, UnfinishedError
-from clawperator.phone.shell.pipes import InputStream, OutputStream
-from clawperator.phone.shell.process import INTERRUPTED, SH, ShellProcess, command, decode
+from clawperator.phone.shell.language.state import (
+    MAX_SCRIPT,
+    Exit,
+    Job,
+    LeaveLoop,
+    Return,
+    ShellError,
+    ShellState,
+    Streams,
+    join_thread,
+    start_thread,
+)
+from clawperator.phone.shell.pipes import (
+    CancelEvent,
+    ClosedStream,
+    FixedInput,
+    InputStream,
+    OutputStream,
+    Pipe,
+)
+from clawperator.phone.shell.process import (
+    INTERRUPTED,
+    NOT_EXECUTABLE,
+    NOT_FOUND,
+    SH,
+    ShellProcess,
+    command,
+    decode,
+    encode,
+    find_command,
+    reason,
+)
+from clawperator.phone.storage.filesystem import resolve
+
+MAX_STAGES = 32
+MAX_JOBS = 32
+_OUTPUTS = frozenset((1, 2))
+_MODES = {"<": "rb", ">": "wb", ">|": "wb", "&>": "wb", ">>": "ab", "<>": "r+b"}
+
+
+class RedirectionError(ClawperatorException):
+    """A stream that cannot be redirected; the command does not run."""
+
+
+# Redirections
+
+
+def _run_redirected(shell: ShellState, redirections: tuple[Redirection, ...], run: Callable[[], int]) -> int:
+    """Run something with other streams, which are closed and restored afterwards."""
+    if not redirections:
+        return run()
+    before = shell.streams
+    try:
+        with _redirected(shell, redirections) as shell.streams:
+            return run()
+    except RedirectionError as e:
+        shell.streams = before
+        shell.report_error(str(e))
+        return 1
+    finally:
+        shell.streams = before
+
+
+def _redirect_permanently(shell: ShellState, redirections: tuple[Redirection, ...]) -> None:
+    """Redirect the shell's own streams, as ``exec`` with no command does. The files stay open."""
+    streams = dict(shell.streams)
+    for redirection in redirections:
+        _apply(shell, redirection, streams, None)
+    shell.streams = streams
+
+
+@contextmanager
+def _redirected(shell: ShellState, redirections: tuple[Redirection, ...]) -> Iterator[Streams]:
+    streams = dict(shell.streams)
+    with ExitStack() as files:
+        for redirection in redirections:
+            _apply(shell, redirection, streams, files)
+        yield streams
+
+
+def _apply(shell: ShellState, redirection: Redirection, streams: Streams, files: ExitStack | None) -> None:
+    text = expand_text(shell, redirection.word)
+    if redirection.operator == "<<":
+        streams[redirection.fd] = _usable(redirection.fd, FixedInput(encode(text)))
+    elif redirection.operator in {"<&", ">&"}:
+        if text == "-":
+            streams[redirection.fd] = ClosedStream()
+        elif text.isdigit() and int(text[:4]) in streams:
+            source = int(text[:4])
+            crosses = {redirection.fd, source} & _OUTPUTS and 0 in (redirection.fd, source)  # of a pipe's two ends
+            streams[redirection.fd] = ClosedStream() if crosses else _usable(redirection.fd, streams[source])
+        else:
+            raise RedirectionError(f"{text}: bad file descriptor")
+    else:
+        mode = _MODES[redirection.operator]
+        try:
+            # "-" means stdin only as a command's argument; here it is a file name.
+            file = shell.new_process([], streams).open("./-" if text == "-" else text, mode)
+        except OSError as e:
+            verb = "open" if mode == "rb" else "create"
+            raise RedirectionError(f"can't {verb} {text}: {reason(e)}") from None
+        if files:
+            files.enter_context(file)
+        streams[redirection.fd] = file
+        if redirection.operator == "&>":
+            streams[2] = file
+
+
+def _usable(fd: int, stream: InputStream | OutputStream) -> InputStream | OutputStream:
+    """The stream, or a closed one where an output has no ``write`` or an input no ``read``."""
+    needed = "read" if fd == 0 else "write"
+    return stream if fd not in (0, *_OUTPUTS) or hasattr(stream, needed) else ClosedStream()
+
+
+# Pipelines
+
+
+def _run_stages(shell: ShellState, stages: Sequence[CommandNode]) -> int:
+    """Run all stages at once, each reading the output of the one before. Returns the status of the last."""
+    if len(stages) > MAX_STAGES:
+        raise ShellError("can't fork - try again")
+    threads = []
+    source: Pipe | None = None
+    try:
+        for stage in stages[:-1]:
+            pipe = Pipe(shell.cancelled)
+            threads.append(start_thread(_stage(shell, stage, source, pipe)))
+            source = pipe
+        return _stage(shell, stages[-1], source, None)()
+    finally:
+        if source:
+            source.close_reader()
+        for thread in threads:
+            join_thread(thread, shell.cancelled, lambda: None)
+
+
+def _stage(shell: ShellState, command: CommandNode, source: Pipe | None, target: Pipe | None) -> Callable[[], int]:
+    inner = shell.copy()
+    if source:
+        inner.streams[0] = source
+    if target:
+        inner.streams[1] = target
+        # A command that waits before it writes stops waiting once its reader is gone.
+        inner.command_cancelled = CancelEvent(shell.command_cancelled, target.reader_closed)
+
+    def run() -> int:
+        try:
+            return inner.run_contained(lambda: inner.run_nested(lambda: inner.run_command(command)))
+        finally:
+            if target:
+                target.close_writer()
+            if source:
+                source.close_reader()
+
+    return run
+
+
+# Background jobs
+
+
+def _start_job(shell: ShellState, line: AndOrList) -> None:
+    """Run ``line &`` in a subshell of its own thread."""
+    if len(shell.jobs) >= MAX_JOBS:
+        raise ShellError("can't fork - try again")
+    inner = shell.copy()
+    inner.streams[0] = ClosedStream()
+    inner.cancelled = inner.command_cancelled = cancel = CancelEvent(shell.phone.stopping)
+    job = Job(cancel, attached=not _is_detached(line))
+    foreground = AndOrList(line.pipelines)
+
+    def run() -> None:
+        job.status = inner.run_contained(lambda: inner.run_list((foreground,)))
+
+    job.thread = start_thread(run)
+    shell.jobs.append(job)
+    shell.status = 0
+
+
+def _is_detached(line: AndOrList) -> bool:
+    """Whether a job redirects both its output streams."""
+    redirected = {1: False, 2: False}
+    for last in (line.pipelines[-1][1].stages[-1],) if len(line.pipelines) == 1 else ():
+        for redirection in () if isinstance(last, FunctionDefinition) else last.redirections:
+            if redirection.operator == "&>":
+                redirected = {1: True, 2: True}
+            elif redirection.operator == ">&":
+                copied = redirection.word == (LiteralText("1", quoted=False),)
+                redirected[redirection.fd] = redirected[1] if copied else redirected[2]
+            elif redirection.operator in {">", ">>", ">|"}:
+                redirected[redirection.fd] = True
+    return redirected[1] and redirected[2]
+
+
+# Simple commands: functions, builtins, commands of the phone, scripts in its file system
+
+
+def _run_simple(shell: ShellState, command: SimpleCommand) -> int:
+    shell.substitution_status = 0
+    argv = _expand(shell, command.words)
+    values = [(name, expand_text(shell, word)) for name, word in command.assignments]
+    if not argv:
+        for name, value in values:
+            shell.assign(name, value)
+        return _run_redirected(shell, command.redirections, lambda: shell.substitution_status)
+    if "x" in shell.options:
+        shell.write_error(f"+ {' '.join(argv)}")
+    if argv == ["exec"]:
+        try:
+            _redirect_permanently(shell, command.redirections)
+        except RedirectionError as e:
+            shell.report_error(str(e))
+            raise Exit(1) from None
+        return 0
+    with _assigned(shell, values):
+        return _run_redirected(shell, command.redirections, lambda: shell.run_argv(argv))
+
+
+def _expand(shell: ShellState, words: tuple[Word, ...]) -> list[str]:
+    """The arguments. Between ``[[`` and ``]]`` words are not split, and patterns are not globbed."""
+    if words and words[0] == (LiteralText("[[", quoted=False),):
+        return [expand_text(shell, word) for word in words]
+    return expand_fields(shell, words)
+
+
+@contextmanager
+def _assigned(shell: ShellState, values: list[tuple[str, str]]) -> Iterator[None]:
+    """Variables that only the command sees."""
+    before = [(name, shell.variables.get(name), name in shell.exported) for name, _ in values]
+    for name, value in values:
+        shell.assign(name, value)
+        shell.exported.add(name)
+    try:
+        yield
+    finally:
+        for name, old, exported in reversed(before):
+            shell.restore(name, old)
+            if not exported:
+                shell.exported.discard(name)
+
+
+def run_argv(shell: ShellState, argv: list[str], *, functions: bool) -> int:
+    """Resolve ``argv[0]`` and run it in this shell."""
+    name = argv[0]
+    if functions and name in shell.functions:
+        return shell.run_nested(lambda: _call_function(shell, argv))
+    if name in BUILTINS:
+        return BUILTINS[name](shell, argv)
+    if find_command(name) is None:
+        return _run_file(shell, argv) if "/" in name else _not_found(shell, name)
+    return shell.new_process(argv).start()
+
+
+def _call_function(shell: ShellState, argv: list[str]) -> int:
+    before = shell.arguments
+    shell.arguments = argv[1:]
+    shell.scopes.append({})
+    try:
+        return shell.run_command(shell.functions[argv[0]])
+    except Return as e:
+        return e.status
+    finally:
+        shell.arguments = before
+        for name, value in shell.scopes.pop().items():
+            shell.restore(name, value)
+
+
+def _run_file(shell: ShellState, argv: list[str]) -> int:
+    """Run a script in the phone's file system. Binaries are for another machine and are refused."""
+    name = argv[0]
+    try:
+        path = resolve(name, shell.cwd)
+        status = shell.storage.stat(path)
+        if status.is_dir or not status.mode & 0o111:
+            problem = "Is a directory" if status.is_dir else "Permission denied"
+            shell.report_error(f"{name}: can't execute: {problem}")
+            return NOT_EXECUTABLE
+        with shell.storage.open(path) as file:
+            text = file.read(MAX_SCRIPT + 1)
+    except OSError:
+        return _not_found(shell, name)
+    if b"\0" in text[:1024] or len(text) > MAX_SCRIPT:
+        shell.report_error(f"{name}: not executable: magic {text[:4].hex().upper()}")
+        return NOT_EXECUTABLE
+    return shell.new_process(["sh", path, *argv[1:]]).start()
+
+
+def _not_found(shell: ShellState, name: str) -> int:
+    shell.report_error(f"{name}: inaccessible or not found")
+    return NOT_FOUND
+
+
+# Groups, branches and loops
+
+
+def _run_compound(shell: ShellState, command: CompoundCommand) -> int:
+    match command:
+        case CommandGroup():
+            return _run_group(shell, command)
+        case IfCommand():
+            return _run_if(shell, command)
+        case WhileLoop():
+            return _run_while(shell, command)
+        case ForLoop():
+            return _run_for(shell, command)
+        case CaseCommand():
+            return _run_case(shell, command)
+
+
+def _run_group(shell: ShellState, command: CommandGroup) -> int:
+    if not command.subshell:
+        return shell.run_list(command.body)
+    inner = shell.copy()
+    status = inner.run_contained(lambda: inner.run_list(command.body))
+    inner.wait_for_jobs()
+    return status
+
+
+def _run_if(shell: ShellState, command: IfCommand) -> int:
+    for condition, body in command.branches:
+        if shell.test(condition):
+            return shell.run_list(body)
+    shell.status = 0
+    return shell.run_list(command.otherwise)
+
+
+def _run_while(shell: ShellState, command: WhileLoop) -> int:
+    shell.status = status = 0
+    while shell.test(command.condition) != command.until:
+        if not _run_body(shell, command.body):
+            return shell.status
+        status = shell.status
+    return status
+
+
+def _run_for(shell: ShellState, command: ForLoop) -> int:
+    words = list(shell.arguments) if command.words is None else expand_fields(shell, command.words)
+    shell.status = 0
+    for word in words:
+        shell.assign(command.name, word)
+        if not _run_body(shell, command.body):
+            break
+    return shell.status
+
+
+def _run_case(shell: ShellState, command: CaseCommand) -> int:
+    subject = expand_text(shell, command.word)
+    shell.status = 0
+    for patterns, body in command.branches:
+        if any(expand_pattern(shell, pattern).matches(subject) for pattern in patterns):
+            return shell.run_list(body)
+    return 0
+
+
+def _run_body(shell: ShellState, body: CommandList) -> bool:
+    """Run one iteration of a loop; False when it was the last."""
+    shell.budget.spend()
+    if shell.cancelled.is_set():
+        raise Exit(INTERRUPTED)
+    try:
+        shell.run_list(body)
+    except LeaveLoop as e:
+        shell.status = 0
+        if e.levels > 1:
+            raise LeaveLoop(e.levels - 1, again=e.again) from None
+        return e.again
+    return True
+
+
+# The shell
 
 ENVIRONMENT = {
     "ANDROID_DATA": "/data",
@@ -55,14 +432,9 @@ def load_commands() -> None:
         pm,
         settings,
         uiautomator,
-        wm,
     )
     from clawperator.phone.shell.toybox import (  # noqa: F401 - likewise
         files,
-        find,
-        ls,
-        ps,
-        sed,
         streams,
         system,
         test,
@@ -161,7 +533,7 @@ class Interpreter(ShellState):
     def run_list(self, commands: CommandList) -> int:
         for line in commands:
             if line.background:
-                start_job(self, line)
+                _start_job(self, line)
             else:
                 self._run_and_or(line)
         return self.status
@@ -186,7 +558,7 @@ class Interpreter(ShellState):
         if len(pipeline.stages) == 1:
             self.run_command(pipeline.stages[0])
         else:
-            self.status = run_stages(self, pipeline.stages)
+            self.status = _run_stages(self, pipeline.stages)
         if pipeline.negated:
             self.status = int(not self.status)
 
@@ -195,13 +567,13 @@ class Interpreter(ShellState):
         if self.cancelled.is_set():
             raise Exit(INTERRUPTED)
         if isinstance(command, SimpleCommand):
-            self.status = run_simple(self, command)
+            self.status = _run_simple(self, command)
         elif isinstance(command, FunctionDefinition):
             self.functions[command.name] = command.body
             self.status = 0
         else:
-            self.status = run_redirected(
-                self, command.redirections, lambda: self.run_nested(lambda: run_compound(self, command))
+            self.status = _run_redirected(
+                self, command.redirections, lambda: self.run_nested(lambda: _run_compound(self, command))
             )
         return self.status
 
@@ -236,3 +608,54 @@ def sh(process: ShellProcess) -> int:
         return Interpreter(process, options).run_stdin()
     process.argv = words or [SH]
     return Interpreter(process, options).run_whole(text)
+
+
+# Scripts with a limit for their time and output
+
+
+class _LimitedOutput:
+    """Collects output up to a limit, then drops the rest and cancels the command."""
+
+    def __init__(self, max_bytes: int, cancelled: threading.Event) -> None:
+        self.data = bytearray()
+        self.is_over = False
+        self._max_bytes = max_bytes
+        self._cancelled = cancelled
+
+    def write(self, data: bytes, /) -> int:
+        if len(self.data) + len(data) > self._max_bytes:
+            self.is_over = True
+            self._cancelled.set()
+        else:
+            self.data += data
+        return len(data)
+
+
+def run_limited(
+    script: str | bytes, phone: Phone, stdin: bytes, *, seconds: float, max_bytes: int
+) -> tuple[int, bytes, bytes]:
+    """Run a script; its exit code, output and error output.
+
+    ``DEVICE_SHELL_UNAVAILABLE`` when it does not end within these seconds of real time, or writes more than
+    ``max_bytes``.
+    """
+    cancelled = threading.Event()
+    out, err = _LimitedOutput(max_bytes, cancelled), _LimitedOutput(max_bytes, cancelled)
+    late = threading.Timer(seconds, cancelled.set)
+    late.daemon = True
+    late.start()
+    try:
+        code = run_script(
+            script, phone=phone, stdin=io.BytesIO(stdin), stdout=out, stderr=err, cancelled=cancelled
+        )
+    finally:
+        late.cancel()
+    if not cancelled.is_set():
+        return code, bytes(out.data), bytes(err.data)
+    is_over = out.is_over or err.is_over
+    reason = f"more than {max_bytes} bytes of output" if is_over else f"no end within {seconds:g} seconds"
+    raise ClawError(
+        "DEVICE_SHELL_UNAVAILABLE",
+        f"the simulated phone did not complete a shell command: {reason}",
+        hint="Run a command that ends, for example with '| head', or raise the limit.",
+    )

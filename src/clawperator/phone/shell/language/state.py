@@ -12,8 +12,7 @@ from typing import Self, TypeAlias, cast
 
 from clawperator.errors import ClawperatorException
 from clawperator.phone.core.kernel import SHELL_PID
-from clawperator.phone.shell.language.script import CommandList, CommandNode
-from clawperator.phone.shell.language.words import ShellSyntaxError
+from clawperator.phone.shell.language.parser import CommandList, CommandNode, ShellSyntaxError
 from clawperator.phone.shell.pipes import CancelEvent, CapturedOutput, ClosedStream, InputStream, OutputStream
 from clawperator.phone.shell.process import BROKEN_PIPE, MAX_DEPTH, SH, ShellProcess, decode, encode, reason
 from clawperator.phone.storage.filesystem import Storage

@@ -1,13 +1,429 @@
-"""Commands that change files: cp, mv, rm, mkdir, rmdir, touch, chmod, ln, sync and mktemp."""
+"""Commands about files: find them, describe them, change them."""
 
 import errno
 import os
 import re
+import stat
+import time
+import zlib
+from collections.abc import Callable, Iterator
 
-from clawperator.phone.shell.process import ShellProcess, command, reason
-from clawperator.phone.shell.toybox.find import base_name, join
-from clawperator.phone.shell.toybox.options import CommandOptions, read_blocks, require_operands
+from msgspec import Struct
+
+from clawperator.phone.shell.language.patterns import Pattern
+from clawperator.phone.shell.process import ShellProcess, command, encode, reason
+from clawperator.phone.shell.toybox.options import CommandOptions, OptionError, read_blocks, require_operands
 from clawperator.phone.shell.toybox.system import read_date
+from clawperator.phone.storage.filesystem import ALIASES, SHARED, FileStat
+
+# Paths and folder trees: find, realpath, readlink, basename and dirname
+
+
+class ListedFile(Struct, frozen=True):
+    """A file: the name to print, its path and its status."""
+
+    name: str
+    path: str
+    status: FileStat
+
+
+def join(folder: str, name: str) -> str:
+    return f"{folder.rstrip('/')}/{name}"
+
+
+def _base_name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+def walk(process: ShellProcess, name: str) -> Iterator[tuple[ListedFile, int]]:
+    """A file or folder and all below it with their depth, folders first. Errors are printed and skipped."""
+    storage = process.phone.storage
+    pending = [(name, 0)]
+    while pending and not process.cancelled.is_set():
+        shown, depth = pending.pop()
+        try:
+            path = process.path(shown)
+            file = ListedFile(shown, path, storage.stat(path))
+            yield file, depth
+            if file.status.is_dir:
+                pending += [(join(shown, child), depth + 1) for child in reversed(storage.list(path))]
+        except BrokenPipeError:
+            raise
+        except OSError as e:
+            process.failed(shown, e)
+
+
+# find
+
+
+class _FindOptions(Struct):
+    """The expression of a ``find`` command line."""
+
+    deepest: int = 1_000_000
+    shallowest: int = 0
+    tests: list[Callable[[ListedFile], bool]] = []
+    action: str = "-print"
+    run: list[str] = []
+
+
+def _read_expression(words: list[str]) -> _FindOptions:
+    options = _FindOptions()
+    negated = False
+    while words:
+        word = words.pop(0)
+        if word in {"!", "-not"}:
+            negated = not negated
+            continue
+        if word in {"-print", "-print0", "-delete"}:
+            options.action = word
+            continue
+        if not words or word not in {"-name", "-iname", "-type", "-maxdepth", "-mindepth", "-path", "-exec"}:
+            raise OptionError(f"bad arg '{word}'")
+        if word == "-exec":
+            if ";" not in words:
+                raise OptionError("-exec needs ;")
+            end = words.index(";")
+            options.action, options.run = word, words[:end]
+            del words[: end + 1]
+            continue
+        value = words.pop(0)
+        if word in {"-maxdepth", "-mindepth"}:
+            if not value.isdigit():
+                raise OptionError(f"not integer: {value}")
+            setattr(options, "deepest" if word == "-maxdepth" else "shallowest", int(value[:9]))
+            continue
+        options.tests.append(_read_test(word, value, negated=negated))
+        negated = False
+    return options
+
+
+def _read_test(word: str, value: str, *, negated: bool) -> Callable[[ListedFile], bool]:
+    if word == "-type":
+        is_kind = {"f": stat.S_ISREG, "d": stat.S_ISDIR, "l": stat.S_ISLNK, "c": stat.S_ISCHR}.get(value)
+        if is_kind is None:
+            raise OptionError(f"bad -type '{value}'")
+        return lambda file: is_kind(file.status.mode) != negated
+    fold = word == "-iname"
+    pattern = Pattern([(value.lower() if fold else value, False)])
+
+    def test(file: ListedFile) -> bool:
+        text = file.name if word == "-path" else _base_name(file.name)
+        return pattern.matches(text.lower() if fold else text) != negated
+
+    return test
+
+
+@command("find")
+def find(process: ShellProcess) -> int:
+    words = process.argv[1:]
+    start = next((n for n, word in enumerate(words) if word[:1] in {"-", "!"}), len(words))
+    roots = words[:start] or ["."]
+    options = _read_expression(words[start:])
+    status = 0
+    for root in roots:
+        if not process.phone.storage.exists(process.path(root)):
+            status = process.error(f"'{root}': No such file or directory")
+            continue
+        found = [
+            file
+            for file, depth in walk(process, root)
+            if options.shallowest <= depth <= options.deepest and all(test(file) for test in options.tests)
+        ]
+        if options.action == "-delete":
+            found.reverse()
+        for file in found:
+            status = max(status, _run_action(process, options, file))
+    return status
+
+
+def _run_action(process: ShellProcess, options: _FindOptions, file: ListedFile) -> int:
+    storage = process.phone.storage
+    if options.action == "-exec":
+        return process.run([word.replace("{}", file.name) for word in options.run])
+    if options.action == "-delete":
+        (storage.rmdir if file.status.is_dir else storage.remove)(file.path)
+    else:
+        process.write(file.name + ("\0" if options.action == "-print0" else "\n"))
+    return 0
+
+
+# Paths
+
+
+@command("realpath")
+def realpath(process: ShellProcess) -> int:
+    def show(name: str) -> None:
+        path = process.path(name)
+        process.phone.storage.stat(path)
+        process.write(path + "\n")
+
+    return process.for_each_operand(CommandOptions(process, "e").operands, show)
+
+
+@command("readlink")
+def readlink(process: ShellProcess) -> int:
+    """With ``-f`` the real path; without it, the target of ``/sdcard`` and the other built-in links."""
+    options = CommandOptions(process, "fem")
+    status = 0
+    for name in options.operands:
+        if options.any_of("f", "e", "m"):
+            process.write(process.path(name) + "\n")
+        elif target := ALIASES.get(name.rstrip("/")):
+            process.write(target + "\n")
+        else:
+            status = 1
+    return status
+
+
+@command("basename")
+def basename(process: ShellProcess) -> int:
+    options = CommandOptions(process, "a", "s")
+    names = options.operands
+    suffix = options.value("s") or ""
+    require_operands(process, names)
+    if "a" not in options and not suffix:
+        suffix = names[1] if len(names) > 1 else ""
+        names = names[:1]
+    for name in names:
+        base = _base_name(name) or "/" * name.startswith("/")
+        process.write((base.removesuffix(suffix) if base != suffix else base) + "\n")
+    return 0
+
+
+@command("dirname")
+def dirname(process: ShellProcess) -> int:
+    require_operands(process, process.argv[1:])
+    for name in process.argv[1:]:
+        folder = name.rstrip("/").rpartition("/")[0]
+        process.write((folder.rstrip("/") or ("/" if name.startswith("/") else ".")) + "\n")
+    return 0
+
+
+# Descriptions: ls, stat, du and df
+
+
+def owner(path: str) -> tuple[str, str]:
+    """The user and group of a file, by its location."""
+    if path.startswith(SHARED):
+        return "u0_a1", "media_rw"
+    if path.startswith("/data/local"):
+        return "shell", "shell"
+    return ("system", "system") if path.startswith("/data") else ("root", "root")
+
+
+def format_time(seconds: float, form: str = "%Y-%m-%d %H:%M") -> str:
+    return time.strftime(form, time.gmtime(seconds))
+
+
+def _human_size(size: int) -> str:
+    value = float(size)
+    for unit in ("", "K", "M", "G"):
+        if value < 1024 or unit == "G":
+            return f"{value:.0f}{unit}" if value >= 10 or not unit else f"{value:.1f}{unit}"
+        value /= 1024
+    return str(size)
+
+
+class _Listing:
+    """One run of ls."""
+
+    def __init__(self, process: ShellProcess) -> None:
+        self.process = process
+        self.options = CommandOptions(process, "lLaA1dRtrShFpn", long=("color", "show-control-chars"))
+        self.status = 0
+        self.headed = False
+
+    def run(self) -> int:
+        names = self.options.operands or ["."]
+        found = [file for name in names if (file := self._stat(name, name))]
+        folders = [] if "d" in self.options else [e for e in found if e.status.is_dir]
+        plain = [file for file in found if file not in folders]
+        self._print(self._sorted(plain))
+        several = len(names) > 1 or "R" in self.options
+        self.headed = bool(plain)
+        pending = self._sorted(folders)[::-1]
+        while pending and not self.process.cancelled.is_set():
+            pending += self._print_folder(pending.pop(), several=several)[::-1]
+        return self.status
+
+    def _stat(self, name: str, shown: str) -> ListedFile | None:
+        try:
+            path = self.process.path(name)
+            return ListedFile(shown, path, self.process.phone.storage.stat(path))
+        except OSError as e:
+            self.status = self.process.failed(name, e)
+            return None
+
+    def _sorted(self, files: list[ListedFile]) -> list[ListedFile]:
+        def rank(file: ListedFile) -> tuple[int, str]:
+            by_time = -file.status.mtime if "t" in self.options else 0
+            return -file.status.size if "S" in self.options else by_time, file.name
+
+        return sorted(files, key=rank, reverse="r" in self.options)
+
+    def _print_folder(self, folder: ListedFile, *, several: bool) -> list[ListedFile]:
+        """Print a folder's content; return the folders in it when ``-R`` asks for them."""
+        try:
+            names = self.process.phone.storage.list(folder.path)
+        except OSError as e:
+            self.status = self.process.failed(folder.name, e)
+            return []
+        if several:
+            self.process.write(f"{chr(10) * self.headed}{folder.name}:\n")
+        self.headed = True
+        if "a" not in self.options and "A" not in self.options:
+            names = [name for name in names if not name.startswith(".")]
+        found = [file for name in names if (file := self._stat(join(folder.path, name), name))]
+        inner = [ListedFile(join(folder.name, e.name), e.path, e.status) for e in found if e.status.is_dir]
+        if "a" in self.options:
+            found += [ListedFile(name, folder.path, folder.status) for name in (".", "..")]
+        if "l" in self.options:
+            self.process.write(f"total {sum((e.status.size + 511) // 512 for e in found)}\n")
+        self._print(self._sorted(found))
+        return self._sorted(inner) if "R" in self.options else []
+
+    def _print(self, files: list[ListedFile]) -> None:
+        if "l" not in self.options and "n" not in self.options:
+            self.process.write("".join(f"{self._shown(e)}\n" for e in files))
+            return
+        rows = []
+        for file in files:
+            size = _human_size(file.status.size) if "h" in self.options else str(file.status.size)
+            user, group = ("2000", "2000") if "n" in self.options else owner(file.path)
+            links = "2" if file.status.is_dir else "1"
+            rows.append((stat.filemode(file.status.mode), links, user, group, size, file))
+        widths = [max((len(str(row[column])) for row in rows), default=0) for column in range(5)]
+        for mode, links, user, group, size, file in rows:
+            self.process.write(
+                f"{mode} {links:>{widths[1]}} {user:<{widths[2]}} {group:<{widths[3]}} {size:>{widths[4]}} "
+                f"{format_time(file.status.mtime)} {self._shown(file)}\n"
+            )
+
+    def _shown(self, file: ListedFile) -> str:
+        if file.status.is_dir and ("F" in self.options or "p" in self.options):
+            return file.name + "/"
+        executable = "F" in self.options and file.status.mode & 0o111 and stat.S_ISREG(file.status.mode)
+        return file.name + "*" * bool(executable)
+
+
+@command("ls", "ll")
+def ls(process: ShellProcess) -> int:
+    if process.name == "ll":
+        process.argv[1:1] = ["-l"]
+    return _Listing(process).run()
+
+
+_KINDS = {stat.S_IFDIR: "directory", stat.S_IFREG: "regular file", stat.S_IFCHR: "character device"}
+
+
+def _format_stat(form: str, file: ListedFile) -> str:
+    status = file.status
+    user, group = owner(file.path)
+    kind = _KINDS.get(stat.S_IFMT(status.mode), "symbolic link")
+    if kind == "regular file" and not status.size:
+        kind = "regular empty file"
+    seconds = format_time(status.mtime, "%Y-%m-%d %H:%M:%S.000000000 +0000")
+    values = {
+        "n": file.name,
+        "N": f"'{file.name}'",
+        "s": str(status.size),
+        "a": f"{stat.S_IMODE(status.mode):o}",
+        "A": stat.filemode(status.mode),
+        "f": f"{status.mode:x}",
+        "F": kind,
+        "u": "2000",
+        "g": "2000",
+        "U": user,
+        "G": group,
+        "h": "1",
+        "i": str(zlib.crc32(encode(file.path))),
+        "b": str((status.size + 511) // 512),
+        "B": "512",
+        "o": "4096",
+        "%": "%",
+        **dict.fromkeys("XYZ", str(status.mtime)),
+        **dict.fromkeys("xyz", seconds),
+    }
+    out, rest = "", form
+    while rest:
+        plain, percent, rest = rest.partition("%")
+        out += plain
+        if percent:
+            out += values.get(rest[:1], "?")
+            rest = rest[1:]
+    return out
+
+
+_STAT_DEFAULT = (
+    "  File: %N\n  Size: %s\t Blocks: %b\t IO Blocks: %B\t%F\n"
+    "Access: (0%a/%A)\tUid: ( %u/ %U)\tGid: ( %g/ %G)\nAccess: %x\nModify: %y\nChange: %z"
+)
+
+
+@command("stat")
+def stat_(process: ShellProcess) -> int:
+    options = CommandOptions(process, "L", "c")
+    form = options.value("c") or _STAT_DEFAULT
+    require_operands(process, options.operands)
+
+    def show(name: str) -> None:
+        path = process.path(name)
+        file = ListedFile(name, path, process.phone.storage.stat(path))
+        process.write(_format_stat(form, file) + "\n")
+
+    return process.for_each_operand(options.operands, show, "'{name}': {reason}")
+
+
+@command("du")
+def du(process: ShellProcess) -> int:
+    options = CommandOptions(process, "shk")
+    for name in options.operands or ["."]:
+        sizes: dict[str, int] = {}
+        folders: list[tuple[str, int]] = []
+        for file, depth in walk(process, name):
+            size = 4 if file.status.is_dir else (file.status.size + 1023) // 1024
+            if file.status.is_dir or not depth:
+                folders.append((file.name, depth))
+            parent = file.name
+            sizes[parent] = sizes.get(parent, 0) + size
+            for _ in range(depth):
+                parent = parent.rpartition("/")[0]
+                sizes[parent] = sizes.get(parent, 0) + size
+        for shown, depth in reversed(folders):
+            if not depth or "s" not in options:
+                size = sizes[shown]
+                process.write(f"{_human_size(size * 1024) if 'h' in options else size}\t{shown}\n")
+    return 0
+
+
+@command("df")
+def df(process: ShellProcess) -> int:
+    options = CommandOptions(process, "hk")
+    space = process.phone.storage.space()
+    unit = _human_size if "h" in options else lambda size: str(size // 1024)
+    rows = [("Filesystem", "Size" if "h" in options else "1K-blocks", "Used", "Available", "Use%", "Mounted on")]
+    mounts = [("/dev/block/dm-0", "/"), ("/dev/block/dm-8", "/data"), ("/dev/fuse", "/storage/emulated")]
+    wanted = {_mount(process.path(name)) for name in options.operands}
+    for device, mount in mounts:
+        if wanted and mount not in wanted:
+            continue
+        total, used = (space.total, space.used) if mount != "/" else (1 << 30, 1 << 30)
+        percent = f"{-(-used * 100 // total)}%"
+        rows.append((device, unit(total), unit(used), unit(total - used), percent, mount))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    for row in rows:
+        numbers = " ".join(f"{row[column]:>{widths[column]}}" for column in range(1, 5))
+        process.write(f"{row[0]:<{widths[0]}} {numbers} {row[5]}\n")
+    return 0
+
+
+def _mount(path: str) -> str:
+    if path.startswith("/storage/emulated"):
+        return "/storage/emulated"
+    return "/data" if path == "/data" or path.startswith("/data/") else "/"
+
+
+# Changes: cp, mv, rm, mkdir, rmdir, touch, chmod, ln, sync and mktemp
 
 _SYMBOLIC_MODE = re.compile(r"([ugoa]*)([-+=])([rwxXst]*)")
 
@@ -56,7 +472,7 @@ def _targets(process: ShellProcess, operands: list[str]) -> list[tuple[str, str]
     if len(sources) > 1 and not into:
         process.error(f"'{last}' not directory")
         return None
-    return [(source, join(last, base_name(source)) if into else last) for source in sources]
+    return [(source, join(last, _base_name(source)) if into else last) for source in sources]
 
 
 @command("cp")
@@ -116,7 +532,7 @@ def rm(process: ShellProcess) -> int:
     for name in options.operands:
         try:
             path = process.path(name)
-            if base_name(name) in {".", "..", ""}:
+            if _base_name(name) in {".", "..", ""}:
                 status = process.error(f"bad path '{name}'")
             elif not storage.stat(path).is_dir:
                 storage.remove(path)
@@ -186,7 +602,7 @@ def ln(process: ShellProcess) -> int:
     """Links are refused: a link could lead out of the phone's folder."""
     options = CommandOptions(process, "sfnvT")
     require_operands(process, options.operands)
-    target = (options.operands[1:] or [base_name(options.operands[0])])[-1]
+    target = (options.operands[1:] or [_base_name(options.operands[0])])[-1]
     return process.error(f"cannot create link from '{options.operands[0]}' to '{target}': Permission denied")
 
 

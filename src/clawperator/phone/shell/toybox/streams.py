@@ -5,7 +5,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
-from clawperator.phone.shell.language.words import unescape
+from clawperator.phone.shell.language.parser import unescape
 from clawperator.phone.shell.pipes import InputStream
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, decode, encode
 from clawperator.phone.shell.toybox.options import (

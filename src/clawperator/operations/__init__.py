@@ -1,0 +1,1 @@
+"""What the product can do: one row per operation, and the one way to call it."""

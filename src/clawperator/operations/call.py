@@ -1,0 +1,237 @@
+"""The gate: the only way to run an operation, from any entry point.
+
+In this order: rules between parameters; the policy, on every name of the operation, so that a denial touches
+nothing; every given path inside the caller's folder; files that the parameters leave open; derived outputs; all
+paths again; the time limit; the operation itself.
+"""
+
+import os
+import shlex
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import msgspec
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from clawperator._base.deadline import Deadline, limited
+from clawperator.commands.model import BackendName
+from clawperator.errors import ClawError
+from clawperator.operations.model import Operation, ParamField, Params, Rule, given_fields
+from clawperator.policy.enforcement import check_calls, policy_in_force
+from clawperator.policy.rules import PolicyEntry
+
+if TYPE_CHECKING:
+    from clawperator.device.adb.client import Device
+
+# Paths of these kinds are written.
+_WRITTEN = ("out", "registry")
+
+
+class EntryPoint(Struct, frozen=True):
+    """Where calls come from: how it spells fields, and the code of its errors about them."""
+
+    name: Literal["cli", "tool", "http", "python"]
+    invalid: str
+
+    def spell(self, field: ParamField) -> str:
+        return field.flag if self.name == "cli" else field.name
+
+    def spell_value(self, field: ParamField, value: Any) -> str:
+        """A field with a value: ``--strategy declared``, or ``strategy declared``."""
+        if field.is_switch:
+            return self.spell(field)
+        return f"{self.spell(field)} {field.text_of(value)}"
+
+
+CLI = EntryPoint("cli", "USAGE")
+TOOL = EntryPoint("tool", "TOOL_PAYLOAD_INVALID")
+HTTP = EntryPoint("http", "INVALID_BODY")
+
+
+class ProgressListener(Protocol):
+    """Receives how much of a long work is done, of how much."""
+
+    def __call__(self, done: int, total: int, /) -> None: ...
+
+
+class Confine(Protocol):
+    """Returns the absolute path with links resolved; ``PERMISSION_DENIED`` for one that the caller may not use."""
+
+    def __call__(self, path: str, operation: str, use: Literal["read", "write"], /) -> str: ...
+
+
+class Caller(Struct, frozen=True, kw_only=True):
+    """Who calls an operation: the entry point, the device and settings in force, and what it wants to know.
+
+    Without ``confine`` any path may be named: a user on a command line. ``folder`` is where relative paths begin.
+    ``is_terminal`` means that a user at a terminal reads the lines.
+    ``lines`` receives lines for people, which may hold anything: the entry point escapes them. ``meter`` shows the
+    progress of long work. ``on_step`` receives the outcome of each step of a replay; it may raise to stop it.
+    ``on_device`` receives the serial of the device that was found.
+    """
+
+    entry: EntryPoint
+    device: str | None = None
+    operator_package: str | None = None
+    backend: BackendName | None = None
+    deadline: Deadline = msgspec.field(default_factory=lambda: Deadline(None))
+    folder: str = "."
+    is_terminal: bool = False
+    confine: Confine | None = None
+    lines: Callable[[Iterable[str]], None] = lambda _: None
+    meter: Callable[[], AbstractContextManager[ProgressListener | None]] = nullcontext
+    on_step: Callable[[Any], None] = lambda _: None
+    on_device: Callable[[str], None] = lambda _: None
+
+    def connected_device(self) -> "Device":
+        """The caller's device, or the only one."""
+        from clawperator.device.discovery import resolve_device
+
+        device = resolve_device(self.device)
+        self.on_device(device.serial)
+        return device
+
+    def confined(self, path: str, operation: str, use: Literal["read", "write"]) -> str:
+        """A path that an operation derives while it runs, if the caller may use it."""
+        return path if self.confine is None else self.confine(path, operation, use)
+
+    def shown(self, path: str) -> str:
+        """A path for messages: relative to the caller's folder."""
+        return os.path.relpath(path, os.path.realpath(self.folder))
+
+
+class ApprovedCall(Struct, frozen=True):
+    """A call that may run: its rules and the policy were checked, and its paths are those that it may use."""
+
+    operation: Operation
+    params: Any
+
+    def run(self, caller: Caller) -> Any:
+        """Run the operation, within the time of the caller."""
+        remaining = caller.deadline.remaining
+        with nullcontext() if remaining is None else limited(remaining):
+            return self.operation.run(self.params, caller)
+
+
+def call(operation: Operation, params: Params, caller: Caller) -> Any:
+    """Run an operation for a caller. ``ClawError`` when it may not run, or fails."""
+    return approve(operation, params, caller).run(caller)
+
+
+def approve(operation: Operation, params: Params, caller: Caller) -> ApprovedCall:
+    """Everything that comes before an operation runs. ``ClawError`` when it may not run."""
+    for rule in operation.rules:
+        _check_rule(rule, operation, params, caller.entry)
+    if policy_in_force():
+        check_calls([(policy_entry(operation, params, caller.entry), msgspec.to_builtins(params))])
+    params = _confined(operation, params, caller)
+    if operation.resolve is not None:
+        params = operation.resolve(params)
+    return ApprovedCall(operation, _confined(operation, _with_outputs(operation, params), caller))
+
+
+def invalid(operation: Operation, entry: EntryPoint, message: str) -> ClawError:
+    """The error of parameters that the operation does not take."""
+    return ClawError(entry.invalid, message, operation=operation.name, target=operation.name)
+
+
+def _check_rule(rule: Rule, operation: Operation, params: Params, entry: EntryPoint) -> None:
+    fields = {field.attribute: field for field in operation.fields}
+    field, needed = fields[rule.field], fields[rule.needs]
+    found = getattr(params, rule.needs)
+    if getattr(params, rule.field) == field.default or found in rule.values:
+        return
+    if needed.is_switch:
+        raise invalid(operation, entry, f"{entry.spell(field)} cannot be combined with {entry.spell(needed)}")
+    wanted = " or ".join(needed.text_of(value) for value in rule.values if value is not UNSET)
+    given = "" if found is UNSET else f", not {needed.text_of(found)}"
+    raise invalid(operation, entry, f"{entry.spell(field)} needs {entry.spell(needed)} {wanted}{given}")
+
+
+# The policy
+
+
+def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> PolicyEntry:
+    """The operation as a policy sees it: by each of its names, with its subjects."""
+    names = operation_names(operation)
+    subjects = subjects_of(operation, params)
+    own = names[0] if entry.name in ("cli", "http") else operation.tool_name
+    performed = (*names, *operation.performs)
+    return PolicyEntry(own, operation.level_of(params), names, lambda _: subjects, lambda _: performed, names)
+
+
+def operation_names(operation: Operation) -> tuple[str, ...]:
+    """Every name of an operation that a rule may use: of the command with its synonyms, and of the tool."""
+    from clawperator.commands.registry import command_names
+
+    dashed = operation.name.replace(" ", "-")
+    full = (operation.name, *operation.aliases)
+    others = (*(name for one in full for name in command_names(one)), operation.tool_name)
+    spelled = (*full, *others)
+    marks = (text.replace(" ", mark).replace("-", mark) for text in spelled for mark in ("_", "-", " "))
+    return tuple(dict.fromkeys((dashed, *others, *marks)))
+
+
+def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
+    """The value that the call is about, and the call as a canonical line.
+
+    An allow rule matches the first one. A call that names a file to write is about its whole line: a rule about
+    the input must not cover any output.
+    """
+    given = list(given_fields(params))
+    words = sorted((field for field in given if field.use.word), key=lambda field: field.use.word)
+    texts = [text for field in words for text in _texts(params, field)]
+    texts += [f"{field.flag}={text}" for field in given if field.has_flag for text in _texts(params, field)]
+    line = shlex.join(texts)
+    about = getattr(params, operation.subject, UNSET) if operation.subject else UNSET
+    if about is UNSET:
+        return (line,)
+    writes = any(field.use.path in _WRITTEN for field in given)
+    return (line, str(about)) if writes else (str(about), line)
+
+
+def _texts(params: Params, field: ParamField) -> list[str]:
+    value = getattr(params, field.attribute)
+    if isinstance(value, dict):
+        return [f"{name}={setting}" for name, setting in value.items()]
+    return [field.text_of(one) for one in value] if isinstance(value, list) else [field.text_of(value)]
+
+
+# Paths
+
+
+def _confined(operation: Operation, params: Params, caller: Caller) -> Params:
+    if caller.confine is None:
+        return params
+    resolved: dict[str, str | list[str]] = {}
+    for field in operation.fields:
+        value = getattr(params, field.attribute)
+        if field.use.path and isinstance(value, str):
+            resolved[field.attribute] = _confined_path(value, field, operation, caller)
+        elif field.use.path and isinstance(value, list):
+            resolved[field.attribute] = [_confined_path(path, field, operation, caller) for path in value]
+    return replace(params, **resolved) if resolved else params
+
+
+def _confined_path(path: str, field: ParamField, operation: Operation, caller: Caller) -> str:
+    assert caller.confine is not None
+    whole = caller.confine(path, operation.tool_name, "write" if field.use.path in _WRITTEN else "read")
+    # Reading a pipe or a device could block forever. A folder is refused by what needs a file.
+    if os.path.exists(whole) and not os.path.isfile(whole) and not os.path.isdir(whole):
+        raise invalid(operation, caller.entry, f"{path!r} is not a file")
+    return whole
+
+
+def _with_outputs(operation: Operation, params: Params) -> Params:
+    """The parameters with the outputs that are beside their inputs."""
+    derived: dict[str, str] = {}
+    for field in operation.fields:
+        if field.use.beside is None or getattr(params, field.attribute) is not UNSET:
+            continue
+        from clawperator.recording.writing import derived_path
+
+        source, ending = field.use.beside
+        derived[field.attribute] = derived_path(getattr(params, source), ending)
+    return replace(params, **derived) if derived else params

@@ -1,0 +1,208 @@
+"""Operations on Android emulators of the SDK: list, inspect, create, start, stop, delete, provision."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from clawperator.device.emulators import emulator
+from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
+from clawperator.errors import ClawError
+from clawperator.operations.call import Caller
+from clawperator.operations.model import FAMILIES, Family, Params, about, operation
+
+FAMILIES["emulator"] = Family("Create and run Android emulators with the Android SDK.")
+FAMILIES["provision"] = Family("Provide a booted emulator.")
+_HERE = "clawperator.operations.emulators:"
+_EMULATOR = "clawperator.device.emulators.emulator:"
+_AVD = "clawperator.device.emulators.avd:Avd"
+_TEXT = "clawperator.cli.text.listings:"
+_ERRORS = ("EMULATOR_NOT_FOUND", "ANDROID_SDK_TOOL_MISSING")
+_LONG_SECONDS, _HOUR_SECONDS = 600.0, 3_660.0
+
+AvdName = Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+class NoParams(Params, frozen=True, kw_only=True):
+    """No parameters."""
+
+
+class AvdParams(Params, frozen=True, kw_only=True):
+    """The name of a virtual device."""
+
+    name: Annotated[AvdName, about("name of a virtual device", word=1, flag="--name")] = DEFAULT_NAME
+
+
+class AvdList(Struct, frozen=True):
+    avds: list[Avd]
+
+
+@operation(
+    "emulator list",
+    _HERE + "AvdList",
+    purpose="List the virtual devices on this computer.",
+    level="read-only",
+    message=lambda result, _: ", ".join(avd.name for avd in result.avds) or "no virtual devices",
+    text=_TEXT + "avds_blocks",
+    route="GET /android/emulators",
+    examples=("clawperator emulator list",),
+)
+def list_all(_: NoParams, __: Caller) -> AvdList:
+    return AvdList(emulator.list_avds())
+
+
+@operation(
+    "emulator inspect",
+    _AVD,
+    purpose="Print the configuration of a virtual device.",
+    level="read-only",
+    subject="name",
+    message=lambda result, _: f"{result.name} {'exists' if result.exists else 'does not exist'}",
+    text=_TEXT + "avd_blocks",
+    route="GET /android/emulators/{name}",
+    examples=("clawperator emulator inspect",),
+    notes="For one that does not exist, 'exists' is false.",
+)
+def inspect(params: AvdParams, _: Caller) -> Avd:
+    return emulator.inspect_avd(params.name)
+
+
+class CreateAvdParams(AvdParams, frozen=True, kw_only=True):
+    """Create a virtual device with its system image."""
+
+    api_level: Annotated[int | UnsetType, about("API level; only the supported one", rare=True)] = UNSET
+    abi: Annotated[str | UnsetType, about("ABI; only that of this computer", rare=True)] = UNSET
+    device_profile: Annotated[str | UnsetType, about("device profile; only the supported one", rare=True)] = UNSET
+    play_store: Annotated[bool | UnsetType, about("with the Play Store; always", rare=True)] = UNSET
+
+
+@operation(
+    "emulator create",
+    _AVD,
+    level="full",
+    subject="name",
+    message=lambda result, _: f"created {result.name}",
+    text=_TEXT + "created_avd_blocks",
+    route="POST /android/emulators/create",
+    errors=("EMULATOR_UNSUPPORTED", *_ERRORS),
+    seconds=_HOUR_SECONDS,
+    examples=("clawperator emulator create",),
+    notes="An existing one is not overwritten. The SDK's licences are accepted.",
+)
+def create(params: CreateAvdParams, _: Caller) -> Avd:
+    supported = {"apiLevel": API_LEVEL, "abi": host_abi(), "deviceProfile": PROFILE, "playStore": True}
+    wanted = (params.api_level, params.abi, params.device_profile, params.play_store)
+    for (field, value), given in zip(supported.items(), wanted, strict=True):
+        if given not in (UNSET, value):
+            raise ClawError(
+                "EMULATOR_UNSUPPORTED",
+                f"{field} {given!r} is not supported",
+                hint=f"Leave it out, or give {value!r}.",
+                details={"avdName": params.name, "supported": supported},
+                operation="emulator",
+                target=params.name,
+            )
+    return emulator.create_avd(params.name)
+
+
+@operation(
+    "emulator start",
+    _EMULATOR + "StartedEmulator",
+    purpose="Start a virtual device and wait until it has booted.",
+    level="act",
+    subject="name",
+    message=lambda result, _: f"started {result.avdName} as {result.serial}",
+    text=_TEXT + "emulator_blocks",
+    route="POST /android/emulators/{name}/start",
+    errors=("EMULATOR_ALREADY_RUNNING", *_ERRORS),
+    seconds=_LONG_SECONDS,
+    examples=("clawperator emulator start",),
+)
+def start(params: AvdParams, caller: Caller) -> emulator.StartedEmulator:
+    return emulator.start_emulator(params.name, _timeouts(caller))
+
+
+class StoppedEmulator(Struct, frozen=True):
+    avdName: str
+    stopped: bool
+
+
+@operation(
+    "emulator stop",
+    _HERE + "StoppedEmulator",
+    purpose="Stop a running emulator.",
+    level="act",
+    subject="name",
+    message=lambda result, _: f"stopped {result['avdName']}",
+    text=_TEXT + "emulator_blocks",
+    route="POST /android/emulators/{name}/stop",
+    errors=("EMULATOR_NOT_RUNNING", *_ERRORS),
+    seconds=_LONG_SECONDS,
+    examples=("clawperator emulator stop",),
+)
+def stop(params: AvdParams, _: Caller) -> dict[str, object]:
+    return emulator.stop_emulator(params.name)
+
+
+class DeletedEmulator(Struct, frozen=True):
+    avdName: str
+    deleted: bool
+
+
+@operation(
+    "emulator delete",
+    _HERE + "DeletedEmulator",
+    purpose="Delete a virtual device that is not running.",
+    level="full",
+    subject="name",
+    message=lambda result, _: f"deleted {result['avdName']}",
+    text=_TEXT + "emulator_blocks",
+    route="DELETE /android/emulators/{name}",
+    errors=("EMULATOR_ALREADY_RUNNING", *_ERRORS),
+    seconds=_LONG_SECONDS,
+    examples=("clawperator emulator delete",),
+)
+def delete(params: AvdParams, _: Caller) -> dict[str, object]:
+    return emulator.delete_avd(params.name)
+
+
+class EmulatorList(Struct, frozen=True):
+    devices: list[emulator.RunningEmulator]
+
+
+@operation(
+    "emulator status",
+    _HERE + "EmulatorList",
+    purpose="List the running emulators.",
+    level="read-only",
+    message=lambda result, _: ", ".join(found.serial for found in result.devices) or "no emulator is running",
+    text=_TEXT + "emulators_blocks",
+    route="GET /android/emulators/running",
+    errors=("ANDROID_SDK_TOOL_MISSING",),
+    examples=("clawperator emulator status",),
+)
+def status(_: NoParams, __: Caller) -> EmulatorList:
+    return EmulatorList(emulator.running_emulators())
+
+
+@operation(
+    "emulator provision",
+    _EMULATOR + "Provisioned",
+    purpose="Provide a booted emulator: a running one, an existing one, or a new one.",
+    aliases=("provision emulator",),
+    level="full",
+    subject="name",
+    message=lambda result, _: f"{result.avdName} runs as {result.serial}",
+    text=_TEXT + "emulator_blocks",
+    route="POST /android/provision/emulator",
+    errors=("EMULATOR_UNSUPPORTED", "ANDROID_SDK_TOOL_MISSING"),
+    seconds=_HOUR_SECONDS,
+    examples=("clawperator emulator provision",),
+)
+def provision(params: AvdParams, caller: Caller) -> emulator.Provisioned:
+    return emulator.provision(params.name, _timeouts(caller))
+
+
+def _timeouts(caller: Caller) -> emulator.EmulatorTimeouts:
+    """The time of a command line limits how long the emulator may take to boot."""
+    remaining = caller.deadline.remaining
+    return emulator.EmulatorTimeouts() if remaining is None else emulator.EmulatorTimeouts(boot=remaining)

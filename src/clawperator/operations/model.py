@@ -1,0 +1,299 @@
+"""The row of an operation. Command line, tools, routes, schemas, policy names and reference pages derive from it.
+
+An operation is a function with one Struct of parameters. Each field of the Struct carries its own description,
+choices (a ``Literal``), default, limits, spelling on command lines and kind of path:
+
+    class CompareParams(Params, frozen=True, kw_only=True):
+        \"\"\"Compare a skill run, or another recording, with a baseline recording.\"\"\"
+
+        baseline: Annotated[FilePath, about("export of the baseline recording", path="in")]
+        mode: Annotated[CompareMode, about("comparison mode", rare=True)] = "auto"
+
+    @operation("recording compare", "clawperator.recording.compare.compare:CompareReport", level="read-only")
+    def compare(params: CompareParams, caller: Caller) -> CompareReport: ...
+
+The device, the backend and other settings belong to the caller, not to the parameters. Creating the Structs of all
+operations would slow down every command, so a command imports only the module of its own family.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+import msgspec
+from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType
+from msgspec.structs import FieldInfo, fields, replace
+
+from clawperator.commands.model import LEVELS, Level, PathKind
+from clawperator.commands.registry import MODULES
+from clawperator.errors import ClawError
+
+FilePath = Annotated[str, Meta(min_length=1, max_length=4_096)]
+
+
+class FieldUse(Struct, frozen=True, kw_only=True):
+    """How entry points use a field of parameters.
+
+    ``flag`` is its spelling on command lines, by default that of its name, and ``aliases`` are others; a ``word``
+    has none, but its position, from 1, among the words of the line. A list takes all further words. Where it
+    ``names_device``, a command line may also give it by ``--device``; without a word it has no flag of its own.
+    ``path`` is the kind of path that it is.
+    Without a value an output is beside the file of another field, with an ending: ``beside``. A call in which the
+    field is given needs the level ``raises``. Models do not see a ``rare`` field; their calls may have it. A
+    ``cli_only`` field exists on command lines only.
+    """
+
+    flag: str = ""
+    aliases: tuple[str, ...] = ()
+    word: int = 0
+    names_device: bool = False
+    metavar: str = ""
+    path: PathKind = ""
+    beside: tuple[str, str] | None = None
+    raises: Level | None = None
+    rare: bool = False
+    cli_only: bool = False
+
+
+def about(description: str, **use: Any) -> Meta:
+    """The description and the ``FieldUse`` of a field. Limits are in its type."""
+    return Meta(description=description, extra={"use": FieldUse(**use)})
+
+
+class Params(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """Parameters of an operation. The docstring of each subclass is the summary of its operation."""
+
+
+class ParamField(Struct, frozen=True):
+    """A field of parameters, as entry points see it. ``name`` is that in JSON, ``attribute`` that in Python."""
+
+    name: str
+    attribute: str
+    flag: str
+    description: str
+    type: Any
+    choices: tuple[str, ...]
+    default: Any  # UNSET where there is none
+    required: bool
+    use: FieldUse
+
+    @property
+    def is_switch(self) -> bool:
+        return self.type is bool
+
+    @property
+    def is_list(self) -> bool:
+        return get_origin(self.type) in (list, tuple)
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether a command line has the field as ``name=value``, any number of times."""
+        return get_origin(self.type) is dict
+
+    @property
+    def has_flag(self) -> bool:
+        """Whether command lines have a flag for it. A word has one if it is named."""
+        return bool(self.use.flag) or not (self.use.word or self.use.names_device)
+
+    @property
+    def metavar(self) -> str:
+        is_file = self.use.path and self.attribute != "folder"
+        return self.use.metavar or ("<file>" if is_file else f"<{self.attribute.rpartition('_')[2]}>")
+
+    def text_of(self, value: Any) -> str:
+        """A value as a command line has it."""
+        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+class Rule(Struct, frozen=True):
+    """A field that may be given only when another one has one of these values. ``UNSET`` means "not given"."""
+
+    field: str
+    needs: str
+    values: tuple[Any, ...]
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """One thing that the product can do.
+
+    ``aliases`` are other full names of it. Its summary is its ``purpose``, or the docstring of its parameters.
+    ``result`` names the type of its result, ``text`` the function that shows it to people, both as
+    ``module:name``. ``subject`` is the field that policy rules match; deny and ask rules about what it
+    ``performs`` hold for it, too. ``resolve`` looks up files that the
+    parameters leave open. ``ok`` and ``message`` read the result: whether the exit code is 0, and one line about
+    it; ``failure`` is the error inside it. ``evidence`` is the kind of evidence that a session keeps, and the path
+    to its id in the result. An operation ``on_device`` uses the caller's device; one that ``runs_plans``, its
+    backend too. ``route`` is its method and path, ``errors`` are typical codes, ``seconds`` its longest time.
+    ``tool`` is the tool through which models use it; they do not get an operation without one. ``tool_alias`` is
+    the name of its own tool where that is not the name of the operation. ``around`` names a
+    function of the command line that runs the call, for fields that only command lines have.
+    """
+
+    name: str
+    params: type[Params]
+    run: Callable[[Any, Any], Any]
+    result: str
+    level: Level
+    aliases: tuple[str, ...] = ()
+    is_alias: bool = False
+    purpose: str = ""
+    subject: str = ""
+    performs: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    resolve: Callable[[Any], Any] | None = None
+    ok: Callable[[Any], bool] = lambda _: True
+    message: Callable[[Any, Any], str] = lambda _, __: ""
+    failure: Callable[[Any, Any], ClawError | None] = lambda _, __: None
+    text: str = ""
+    evidence: tuple[str, str] | None = None
+    on_device: bool = False
+    runs_plans: bool = False
+    route: str = ""
+    errors: tuple[str, ...] = ()
+    seconds: float = 60.0
+    tool: str = ""
+    tool_alias: str = ""
+    around: str = ""
+    examples: tuple[str, ...] = ()
+    notes: str = ""
+
+    @property
+    def summary(self) -> str:
+        return self.purpose or (self.params.__doc__ or "").partition("\n")[0]
+
+    @property
+    def tool_name(self) -> str:
+        return self.tool_alias or self.name.replace(" ", "_").replace("-", "_")
+
+    @property
+    def module(self) -> str:
+        return self.run.__module__
+
+    @property
+    def fields(self) -> tuple[ParamField, ...]:
+        return fields_of(self.params)
+
+    def level_of(self, params: Params) -> Level:
+        """The level that a call with these parameters needs."""
+        raised = (field.use.raises for field in given_fields(params))
+        return max((self.level, *(level for level in raised if level)), key=LEVELS.index)
+
+
+class Family(Struct, frozen=True):
+    """Operations whose names begin with the same word. ``first`` names the rows of actions that precede them."""
+
+    summary: str
+    synonyms: tuple[str, ...] = ()
+    first: str = ""
+
+
+Function = TypeVar("Function", bound=Callable[[Any, Any], Any])
+_operations: dict[str, Operation] = {}
+FAMILIES: dict[str, Family] = {}  # of the modules that are imported
+
+
+def operation(name: str, result: str, *, level: Level, **columns: Any) -> Callable[[Function], Function]:
+    """Add the row of an operation: the decorator of its function, whose first parameter is its Struct."""
+
+    def add(function: Function) -> Function:
+        shape = next(iter(function.__annotations__.values()))
+        row = Operation(name=name, result=result, level=level, params=shape, run=function, **columns)
+        _operations[name] = row
+        for alias in row.aliases:  # a command of its own, but no route and no tool
+            others = (name, *(other for other in row.aliases if other != alias))
+            own = replace(row, name=alias, aliases=others, is_alias=True, tool_alias=row.tool_name)
+            _operations[alias] = replace(own, route="", tool="")
+        return function
+
+    return add
+
+
+def load_family(name: str) -> tuple[Operation, ...]:
+    """The operations whose names begin with this word, in the order of their module."""
+    # importlib would cost every command a quarter of a millisecond.
+    __import__(MODULES[name])
+    return tuple(row for row in _operations.values() if row.name.split()[0] == name)
+
+
+def find_operation(name: str) -> Operation:
+    """The operation with this full name; KeyError for another one."""
+    load_family(name.split(maxsplit=1)[0])
+    return _operations[name]
+
+
+def all_operations() -> Iterator[Operation]:
+    """Every operation. Imports every family."""
+    for name, module in MODULES.items():
+        if module.startswith("clawperator.operations."):
+            yield from load_family(name)
+
+
+@cache
+def fields_of(params: type[Params]) -> tuple[ParamField, ...]:
+    """The fields of a Struct of parameters, in their order."""
+    return tuple(_field(info) for info in fields(params))
+
+
+@cache
+def shape_of(row: Operation) -> type[Struct]:
+    """The parameters of an operation without the fields that only command lines have."""
+    if not any(field.use.cli_only for field in row.fields):
+        return row.params
+    hidden = {field.attribute for field in row.fields if field.use.cli_only}
+    kept = [own for own in copied_fields(row.params) if own[0] not in hidden]
+    namespace = {"__doc__": row.params.__doc__}
+    return msgspec.defstruct(row.params.__name__, kept, bases=(Params,), namespace=namespace, **_SHAPE)
+
+
+_SHAPE: Any = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True, "rename": "camel"}
+
+
+def copied_fields(shape: type[Struct]) -> list[Any]:
+    """The fields of a Struct, for ``msgspec.defstruct``."""
+    return [(i.name, i.type) if i.required else (i.name, i.type, _default(i)) for i in fields(shape)]
+
+
+def _default(info: FieldInfo) -> Any:
+    return info.default if info.default is not NODEFAULT else info.default_factory()
+
+
+def document_of(result: Any) -> Any:
+    """The document of a result. A large result, which is written in pieces, has it as ``narrative``."""
+    return msgspec.to_builtins(getattr(result, "narrative", result))
+
+
+def given_fields(params: Params) -> Iterator[ParamField]:
+    """The fields that differ from their defaults."""
+    return (field for field in fields_of(type(params)) if getattr(params, field.attribute) != field.default)
+
+
+def _field(info: FieldInfo) -> ParamField:
+    type_, metas = _plain_type(info.type)
+    description = next((meta.description for meta in metas if meta.description), "")
+    use = next((meta.extra["use"] for meta in metas if meta.extra), FieldUse())
+    return ParamField(
+        info.encode_name,
+        info.name,
+        use.flag or "--" + info.name.replace("_", "-"),
+        description,
+        type_,
+        tuple(map(str, get_args(type_))) if get_origin(type_) is Literal else (),
+        UNSET if info.required else _default(info),
+        info.required,
+        use,
+    )
+
+
+def _plain_type(type_: Any) -> tuple[Any, list[Meta]]:
+    """The type without annotations and without ``UnsetType``, and its annotations, the outermost first."""
+    if get_origin(type_) is Annotated:
+        inner, *metas = get_args(type_)
+        plain, more = _plain_type(inner)
+        return plain, [*(meta for meta in metas if isinstance(meta, Meta)), *more]
+    if get_origin(type_) in _UNIONS:
+        (only,) = (one for one in get_args(type_) if one is not UnsetType)
+        return _plain_type(only)
+    return type_, []
+
+
+_UNIONS = (Union, type(int | str))

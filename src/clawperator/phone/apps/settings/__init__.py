@@ -1,1 +1,0 @@
-"""The Settings app: the home page, pages from a table, and pages with code of their own."""

@@ -12,8 +12,7 @@ from clawperator.device.adb.client import Device
 from clawperator.device.backends.host_actions import force_stop
 from clawperator.device.discovery import resolve_device
 from clawperator.device.run.target_policy import check_target
-from clawperator.device.screen.live_input import live_lease, user_input
-from clawperator.device.screen.live_view import CapturedSource, SimulatedSource
+from clawperator.device.screen.live_view import CapturedSource, SimulatedSource, live_lease, user_input
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_actions, check_look
 from clawperator.serve.http.calls import HttpCall

@@ -1,15 +1,38 @@
-"""Mask password fields, and secrets that were entered."""
+"""Password fields and entered secrets: recognise and mask them."""
 
 from collections.abc import Iterable, Mapping
 
 from clawperator._base.secret_text import literal_pattern
+from clawperator._base.text import is_blank
 from clawperator.ui.node import HIDDEN, Hierarchy, Node
-from clawperator.ui.passwords import has_password
 
+# Words of which one is in most hints of password fields.
+_HINT_WORDS = (
+    *("password", "passcode", "passphrase", "passwort", "kennwort", "wachtwoord", "lösenord", "hasło", "пароль"),
+    *("contraseña", "mot de passe", "senha", "palavra-passe", "密码", "密碼", "パスワード", "비밀번호"),
+)
 # Values that are our own words and numbers. A secret such as "4" or "true" must not hide them.
 _OWN_VALUES = frozenset(
     ("append", "candidate_count", "dispatch_method", "effect", "line_count", "settled_ms", "submit")
 )
+
+
+def has_password(node: Node) -> bool:
+    """Whether the node is a password field that holds a text. The text of an empty one is its hint."""
+    return node.flag("password") and not is_blank(node.text) and not shows_password_hint(node)
+
+
+def shows_password_hint(node: Node) -> bool:
+    """Whether the text of a password field is its hint. A text that may be a password is not.
+
+    The simulated phone and Android 16 state the hint. Otherwise the text must name a password.
+    """
+    if "hint" in node.extras:
+        return True
+    if "hint" in node.attributes:
+        return node.attributes["hint"] == node.text
+    words = node.text.casefold()
+    return any(word in words for word in _HINT_WORDS) and all(c.isalpha() or c in " -.:*…" for c in words)
 
 
 def shown_label(node: Node) -> str:

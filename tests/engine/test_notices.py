@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 
+from clawperator.engine.settle import appeared_notices
 from clawperator.ui.node import Hierarchy, Node
-from clawperator.ui.notices import appeared_notices
 from tests.ui.trees import hierarchies, hierarchy, node
 
 FIELD = "[40,400][1040,520]"

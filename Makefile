@@ -11,7 +11,7 @@ INSTALL = $(PYTHON) -m pip --python $(@D)/bin/python --quiet --disable-pip-versi
 	--constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test adbd check format coverage shape bench soak examples docs pictures ocr clean
+.PHONY: help demo test adbd check format coverage shape bench soak random docs pictures ocr clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -85,7 +85,7 @@ $(VENV)/fuzz: $(VENV)/ready
 		--constraint constraints.txt atheris || echo "soak: no atheris for this Python; coverage-guided fuzzing is skipped"
 	@touch $@
 
-examples: $(VENV)/ready ## run the random tests with many more examples
+random: $(VENV)/ready ## run the random tests with many more examples
 	HYPOTHESIS_PROFILE=soak $(BIN)/pytest --numprocesses 2 --dist worksteal -m random
 
 docs: $(VENV)/ready ## regenerate the generated parts of docs/

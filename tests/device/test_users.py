@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from clawperator.contract.execution import new_execution, validate
-from clawperator.contract.operator_plan import needs_host, operator_action
+from clawperator.contract.execution import needs_host, new_execution, operator_action, validate
 from clawperator.contract.results import ResultEnvelope
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device import users

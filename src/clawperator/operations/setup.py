@@ -104,16 +104,11 @@ def _handshake_ms(caller: Caller) -> float:
 @contextmanager
 def _open_report(path: str) -> Iterator[IO[bytes]]:
     """The file of a compatibility report, which appears when it is complete."""
-    from clawperator._base.files import AtomicFile, why
+    from clawperator._base.files import AtomicFile, file_error
 
     try:
         with AtomicFile(path, follow_links=False) as target:
             yield target.file
     except (OSError, ValueError) as e:
-        raise ClawError(
-            "FILESYSTEM_FAILED",
-            f"cannot write {path}: {why(e)}",
-            hint="Pass a file in an existing folder to --report, not a link.",
-            operation="write",
-            target=path,
-        ) from e
+        hint = "Pass a file in an existing folder to --report, not a link."
+        raise file_error("FILESYSTEM_FAILED", "write", path, e, hint=hint) from e

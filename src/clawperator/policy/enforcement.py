@@ -117,6 +117,14 @@ def check_actions(actions: Iterable[Mapping[str, Any]]) -> None:
         check_calls([(action_entry(action["type"]), action.get("params", {})) for action in actions])
 
 
+def check_look(name: str) -> None:
+    """Check an action that only looks and writes nothing: the live screen of the page."""
+    if policy_in_force():
+        from clawperator.policy.actions import action_entry
+
+        check_calls([(replace(action_entry(name), level="read-only"), {})])
+
+
 def check_labelled_action(name: str, params: Mapping[str, Any], labels: tuple[str, ...]) -> None:
     """Check an action on a node with these labels: deny and ask rules see them after the subjects it names."""
     if policy_in_force():

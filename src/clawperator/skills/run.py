@@ -15,11 +15,11 @@ from clawperator._base.files import why
 from clawperator._base.notes import show_status
 from clawperator._base.text import is_encodable
 from clawperator.contract.skill_result import FRAME_MARKER, SkillResult, check_version
+from clawperator.device.discovery import known_device, require_awake
 from clawperator.device.operators import enabled_operator
 from clawperator.device.run.host_log import log_event
 from clawperator.device.settings import named_operator
 from clawperator.device.uri_schemes import SCHEMES_VARIABLE, read_schemes
-from clawperator.device.wakefulness import known_device, require_awake
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import check_call, policy_environment
 from clawperator.skills.process import MAX_OUTPUT_BYTES, OutputListener, ScriptExit, Stream, run_script

@@ -30,8 +30,8 @@ from clawperator.skills.registry import (
     read_registry,
     shipped_registry,
 )
-from clawperator.ui.find import find_nodes
 from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.select import find_nodes
 
 # The steps of a recording, with selectors for their targets, and SKILL.md
 

@@ -17,10 +17,9 @@ from clawperator.device.run.run import run_plan
 from clawperator.device.screen import snapshot_views
 from clawperator.device.screen.snapshot_views import numbered_outline, outline_changes, with_views
 from clawperator.errors import ClawError
-from clawperator.ui.changes import EarlierLine, earlier_lines
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import outline_of, screen_frame
-from clawperator.ui.outline_text import render_outline
+from clawperator.ui.outline_text import EarlierLine, earlier_lines, render_outline
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.write import write_hierarchy
 from tests.support.built_in_screens import BuiltInTap, built_in_screens

@@ -24,12 +24,11 @@ from clawperator.contract.execution import single_action, validate
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.screencap import capture_png
 from clawperator.device.run.run import run_plan
-from clawperator.engine.privacy import mask_passwords, mask_secrets
 from clawperator.errors import ClawError
 from clawperator.policy.enforcement import PolicyGate, check_actions, enforcing, inherited_policy
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.parse import parse_hierarchy
-from clawperator.ui.passwords import has_password
+from clawperator.ui.privacy import has_password, mask_passwords, mask_secrets
 from clawperator.ui.write import write_hierarchy
 
 VERSION = 1

@@ -16,9 +16,8 @@ from clawperator.commands.model import POLICY_VARIABLE, BackendName
 from clawperator.contract.action_params import SESSION_ID
 from clawperator.contract.action_types import is_snapshot
 from clawperator.contract.actions import ACTIONS
-from clawperator.contract.execution import Action, Plan
+from clawperator.contract.execution import Action, Plan, needs_host
 from clawperator.contract.limits import HOST_GRACE_MS, MIN_EXECUTION_TIMEOUT_MS
-from clawperator.contract.operator_plan import needs_host
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult, outcome_of, step_mismatch
 from clawperator.contract.selectors import NodeSelector
 from clawperator.contract.wire import OPERATOR_PACKAGE, snapshot_id
@@ -203,7 +202,7 @@ def _actions(plan: Plan) -> str:
 
 
 def _has_finished(device: Device, holder: Holder, seconds: float) -> bool:
-    from clawperator.device.backends.abandoned import has_finished
+    from clawperator.device.backends.operator_log import has_finished
 
     return has_finished(device, holder, seconds)
 

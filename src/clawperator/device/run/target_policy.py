@@ -11,7 +11,7 @@ from clawperator.contract.execution import Action
 from clawperator.engine.targets import nearest_self_or_ancestor
 from clawperator.policy.enforcement import check_labelled_action
 from clawperator.ui.node import Node
-from clawperator.ui.passwords import has_password
+from clawperator.ui.privacy import has_password
 
 _MAX_LABELS = 40
 

@@ -13,8 +13,7 @@ from clawperator.device.run.references import References
 from clawperator.device.run.run import run_plan
 from clawperator.device.screen.snapshot_views import numbered_outline, outline_changes
 from clawperator.errors import CODES, ClawError
-from clawperator.ui.changes import EarlierLine, earlier_lines, has_other_order
-from clawperator.ui.outline_text import cut_lines, render_outline
+from clawperator.ui.outline_text import EarlierLine, cut_lines, earlier_lines, has_other_order, render_outline
 
 
 class ScreenReport(Struct, frozen=True):

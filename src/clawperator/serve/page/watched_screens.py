@@ -21,8 +21,7 @@ from clawperator.commands.registry import find_by_path
 from clawperator.device.run.lease import lease_conflict
 from clawperator.device.run.references import References
 from clawperator.device.run.secrets import active_recording
-from clawperator.device.screen.live_input import is_live_view
-from clawperator.device.screen.live_view import LiveLook, LiveSource
+from clawperator.device.screen.live_view import LiveLook, LiveSource, is_live_view
 from clawperator.errors import ClawError
 from clawperator.policy.actions import action_entry
 from clawperator.policy.commands import command_entry

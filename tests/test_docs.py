@@ -30,14 +30,17 @@ from unittest.mock import patch
 import msgspec
 import pytest
 
+from clawperator import __version__
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.commands.registry import GLOBALS, all_commands, find_command, leaves
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.execution import validate
+from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.errors import CODES
 from clawperator.recording.compare.compare import SUMMARIES
 from clawperator.schemas import SCHEMAS
 from tests.device.pairing_servers import CODE, WIRELESS, pairing_server
+from tests.phone.core.apks import make_apk
 from tests.support.paths import REPOSITORY
 from tests.support.running import clawperator
 from tests.support.unused_port import UNUSED_PORT
@@ -509,6 +512,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path, run_d
         folder,
     )
     assert made.returncode == 0, made.stdout
+    (folder / "operator.apk").write_bytes(make_apk(OPERATOR_PACKAGE, 200_901, __version__))
     prepare(folder, "phone", "start")
     yield folder
     prepare(folder, "phone", "stop")

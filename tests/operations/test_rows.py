@@ -30,12 +30,13 @@ def test_a_row_is_complete(row: Operation) -> None:
     names = {field.attribute for field in row.fields}
     assert row.summary.endswith(".")
     assert row.examples or row.name.split()[0] in ("emulator", "provision")  # which need an Android SDK
-    assert row.is_alias or all(example.startswith(f"clawperator {row.name}") for example in row.examples)
+    assert row.is_alias or all(f"clawperator {row.name}" in example for example in row.examples)
     assert [field.name for field in row.fields if not field.description or field.description.endswith(".")] == []
     assert not row.subject or row.subject in names
     assert {name for rule in row.rules for name in (rule.field, rule.needs)} <= names
     assert {field.use.beside[0] for field in row.fields if field.use.beside} <= names
-    assert isinstance(resolve_handler(row.result), type)
+    assert row.is_cli_only or isinstance(resolve_handler(row.result), type)
+    assert not row.around or callable(resolve_handler(row.around))
     assert not row.text or callable(resolve_handler(row.text))
 
 

@@ -3,8 +3,6 @@
 from clawperator.commands.actions import COMMANDS as ACTION_COMMANDS
 from clawperator.commands.model import BACKEND, Command, Flag, switch
 
-_DEVICES = "clawperator.cli.handlers.devices:"
-
 _SNAPSHOT = next(command for command in ACTION_COMMANDS if command.name == "snapshot")
 _WATCH = Command(
     "watch",
@@ -26,7 +24,7 @@ _WATCH = Command(
     tools=_SNAPSHOT.tools,
 )
 
-_DEVICE_COMMANDS = (
+COMMANDS = (
     _WATCH,
     Command(
         "pair",
@@ -47,31 +45,36 @@ _DEVICE_COMMANDS = (
         for_users=True,
     ),
     Command(
-        "operator",
-        "Install and inspect the Operator app.",
-        subcommands=(
-            Command(
-                "setup",
-                "Install the Operator and grant its permissions.",
-                synonyms=("install",),
-                flags=(Flag("--apk", "APK of the Operator", "<file>", path="in"),),
-                handler=_DEVICES + "set_up",
-            ),
-        ),
-    ),
-    Command(
-        "setup",
-        "Print setup instructions.",
-        synonyms=("install",),
-        examples=("clawperator setup",),
-        handler=_DEVICES + "print_setup",
+        "logs",
+        "Follow today's host log.",
+        flags=(switch("--no-follow", "print the log and exit"),),
+        examples=("clawperator logs --no-follow",),
+        notes="One JSON event per line. The log is in CLAWPERATOR_LOG_DIR, or in logs in the product home; "
+        "CLAWPERATOR_LOG_LEVEL is its minimum level.",
+        handler="clawperator.cli.handlers.logs:print_log",
         level="read-only",
     ),
+)
+
+COMMANDS = (
+    _WATCH,
     Command(
-        "grant-device-permissions",
-        "Grant the Operator its permissions.",
-        examples=("clawperator grant-device-permissions",),
-        handler=_DEVICES + "grant",
+        "pair",
+        "Pair with a device by wireless debugging.",
+        "<host:port>",
+        flags=(Flag("--connect", "also connect, at the address that Wireless debugging shows", "<host:port>"),),
+        examples=(
+            "clawperator pair phone.local:37123",
+            "clawperator pair phone.local:37123 --connect phone.local:41235 < code.txt",
+        ),
+        notes=(
+            "Asks for the pairing code on the terminal; without a terminal it reads the code from stdin.\n"
+            "On the device: Settings, Developer options, Wireless debugging, 'Pair device with pairing code'\n"
+            "shows the code and the address. Needs Android 11 and adb 30, or newer ones."
+        ),
+        handler="clawperator.cli.handlers.pairing:pair",
+        level="full",
+        for_users=True,
     ),
     Command(
         "logs",
@@ -93,4 +96,3 @@ VERSION = Command(
     handler="clawperator.cli.handlers.schema:print_version",
     level="read-only",
 )
-COMMANDS = (*_DEVICE_COMMANDS, VERSION)

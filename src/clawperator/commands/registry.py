@@ -54,15 +54,14 @@ _ROWS = (
     ("operations.devices", "devices"),
     ("commands.devices", "pair"),
     ("operations.devices", "packages"),
-    ("commands.devices", "operator setup grant-device-permissions"),
-    ("operations.setup", "doctor"),
+    ("operations.setup", "operator setup grant-device-permissions doctor"),
     ("operations.emulators", "emulator provision"),
     ("commands.devices", "logs"),
     ("commands.servers", "serve mcp"),
     ("commands.general", "config"),
     ("commands.agents", "agents schema"),
     ("commands.general", "completion"),
-    ("commands.devices", "version"),
+    ("operations.setup", "version"),
     ("commands.general", "help"),
 )
 MODULES: Mapping[str, str] = {name: f"clawperator.{module}" for module, names in _ROWS for name in names.split()}

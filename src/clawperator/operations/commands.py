@@ -32,7 +32,7 @@ def _command(row: Operation) -> Command:
         handler=OPERATION,
         level=row.level,
         raised_by={field.flag: field.use.raises for field in row.fields if field.use.raises and field.has_flag},
-        tools=(row.tool_name,),
+        tools=() if row.is_cli_only else (row.tool_name,),
         subject=subject.name if subject else "",
         word_path=words[0].use.path if words else "",
         word_choices=words[0].choices if words else (),

@@ -131,7 +131,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     ``tool`` is the tool through which models use it; they do not get an operation without one. ``tool_alias`` is
     the name of its own tool where that is not the name of the operation. HTTP answers have the result as the
     member ``answer_as``, if it is given. ``synonyms`` are other words for the last word of its name. ``around``
-    names a function of the command line that runs the call, for fields that only command lines have.
+    names a function of the command line that runs the call, for fields that only command lines have. An operation
+    without a result exists on command lines only: that function is all of it.
     """
 
     name: str
@@ -173,8 +174,12 @@ class Operation(Struct, frozen=True, kw_only=True):
         return self.tool_alias or self.name.replace(" ", "_").replace("-", "_")
 
     @property
+    def is_cli_only(self) -> bool:
+        return not self.result
+
+    @property
     def module(self) -> str:
-        return self.run.__module__
+        return self.around.partition(":")[0] if self.is_cli_only else self.run.__module__
 
     @property
     def fields(self) -> tuple[ParamField, ...]:
@@ -213,6 +218,14 @@ def operation(name: str, result: str, *, level: Level, **columns: Any) -> Callab
         return function
 
     return add
+
+
+def cli_operation(name: str, params: type[Params], around: str, *, level: Level, **columns: Any) -> None:
+    """Add the row of an operation that exists on command lines only: it reads stdin, prints text, or serves."""
+    row = Operation(
+        name=name, params=params, run=lambda *_: None, result="", level=level, around=around, **columns
+    )
+    _operations[name] = row
 
 
 def load_family(name: str) -> tuple[Operation, ...]:

@@ -4,18 +4,97 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Annotated
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
+from clawperator import __version__
 from clawperator._base.text import count
 from clawperator.errors import ClawError
 from clawperator.operations.call import Caller
-from clawperator.operations.model import FilePath, Params, about, operation
+from clawperator.operations.model import FAMILIES, Family, FilePath, Params, about, operation
 
 if TYPE_CHECKING:
     from clawperator.device.setup.doctor import Report
+    from clawperator.device.setup.install import Granted, OperatorSetup
+    from clawperator.device.setup.version_check import Compatibility
 
+FAMILIES["operator"] = Family("Install and inspect the Operator app.")
+_HERE = "clawperator.operations.setup:"
 _SETUP = "clawperator.device.setup."
+_LISTINGS = "clawperator.cli.text.listings:"
 _REPORTS = "clawperator.cli.text.reports:"
+
+
+class OperatorSetupParams(Params, frozen=True, kw_only=True):
+    """Install the Operator and grant its permissions."""
+
+    apk: Annotated[FilePath, about("APK of the Operator", path="in")]
+
+
+@operation(
+    "operator setup",
+    _SETUP + "install:OperatorSetup",
+    level="full",
+    synonyms=("install",),
+    subject="apk",
+    message=lambda result, _: result.message,
+    text=_LISTINGS + "operator_setup_blocks",
+    on_device=True,
+    examples=("clawperator operator setup --apk operator.apk",),
+)
+def set_up(params: OperatorSetupParams, caller: Caller) -> "OperatorSetup":
+    from clawperator.device.settings import named_operator
+    from clawperator.device.setup.install import INSTALL_SECONDS, set_up_operator
+
+    # Without a name, the package is read from the installed APK.
+    package, seconds = named_operator(caller.operator_package), caller.seconds(INSTALL_SECONDS)
+    return set_up_operator(caller.connected_device(), params.apk, package, seconds=seconds)
+
+
+class SetupParams(Params, frozen=True, kw_only=True):
+    """Print setup instructions."""
+
+
+class SetupGuidance(Struct, frozen=True):
+    """The answer of another implementation of this command: guidance with the code ``USAGE``, exit code 0."""
+
+    code: str
+    message: str
+    canonical: str
+
+
+@operation(
+    "setup",
+    _HERE + "SetupGuidance",
+    level="read-only",
+    synonyms=("install",),
+    message=lambda result, _: result.message,
+    examples=("clawperator setup",),
+)
+def print_setup(_: SetupParams, __: Caller) -> SetupGuidance:
+    message = "a device is set up by installing the Operator on it"
+    return SetupGuidance("USAGE", message, "clawperator operator setup --apk <operator.apk>")
+
+
+class GrantDevicePermissionsParams(Params, frozen=True, kw_only=True):
+    """Grant the Operator its permissions."""
+
+
+@operation(
+    "grant-device-permissions",
+    _SETUP + "install:Granted",
+    level="full",
+    message=lambda result, _: result.message,
+    text=_LISTINGS + "granted_blocks",
+    on_device=True,
+    examples=("clawperator grant-device-permissions",),
+)
+def grant(_: GrantDevicePermissionsParams, caller: Caller) -> "Granted":
+    from clawperator.device.operators import find_operator
+    from clawperator.device.settings import named_operator
+    from clawperator.device.setup.install import grant_permissions
+
+    device = caller.connected_device()
+    return grant_permissions(device, find_operator(device, named_operator(caller.operator_package)))
 
 
 class DoctorParams(Params, frozen=True, kw_only=True):
@@ -112,3 +191,34 @@ def _open_report(path: str) -> Iterator[IO[bytes]]:
     except (OSError, ValueError) as e:
         hint = "Pass a file in an existing folder to --report, not a link."
         raise file_error("FILESYSTEM_FAILED", "write", path, e, hint=hint) from e
+
+
+class VersionParams(Params, frozen=True, kw_only=True):
+    """Print the version."""
+
+    check_compat: Annotated[bool, about("compare it with the Operator on the device")] = False
+
+
+class ProgramVersion(Struct, frozen=True):
+    cliVersion: str
+
+
+@operation(
+    "version",
+    _SETUP + "version_check:Compatibility",
+    level="read-only",
+    ok=lambda result: getattr(result, "compatible", True),
+    message=lambda result, _: f"clawperator {result.cliVersion}",
+    text=_REPORTS + "compatibility_blocks",
+    on_device=True,
+    examples=("clawperator version", "clawperator version --check-compat"),
+)
+def version(params: VersionParams, caller: Caller) -> "ProgramVersion | Compatibility":
+    if not params.check_compat:
+        return ProgramVersion(__version__)
+    from clawperator.device.operators import find_operator
+    from clawperator.device.settings import named_operator
+    from clawperator.device.setup.version_check import probe_compatibility
+
+    device = caller.connected_device()
+    return probe_compatibility(device, find_operator(device, named_operator(caller.operator_package)))

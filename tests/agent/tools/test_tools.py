@@ -35,7 +35,7 @@ TOOLS = {tool.name: tool for tool in builtin_tools()}
 NOTES, SETTINGS = "com.clawperator.notes", "com.android.settings"
 READ_ONLY = {
     *("snapshot_ui", "read_text", "read_key_value_pair", "wait_for_node", "wait_for_navigation", "sleep"),
-    *("describe_screen", "list_devices", "list_packages", "doctor", "list_skills"),
+    *("describe_screen", "list_devices", "list_packages", "doctor", "list_skills", "setup", "version"),
     *(
         "recording_describe",
         "recording_compare",
@@ -96,6 +96,7 @@ def test_the_other_tools_exist() -> None:
         "start_phone",
         "stop_phone",
         "report",
+        *("operator_setup", "setup", "grant_device_permissions", "version"),
         *(f"emulator_{verb}" for verb in ("list", "inspect", "create", "start", "stop", "delete", "status")),
         "emulator_provision",
         *(f"phone_{verb}" for verb in ("list", "reset", "delete", "fault", "faults", "screenshot")),

@@ -15,7 +15,7 @@ from clawperator.operations.model import Operation, Params, all_operations, docu
 
 def operation_tools() -> tuple[Tool, ...]:
     """The tools of all operations."""
-    return tuple(operation_tool(row) for row in all_operations() if not row.is_alias)
+    return tuple(operation_tool(row) for row in all_operations() if not (row.is_alias or row.is_cli_only))
 
 
 def operation_tool(operation: Operation) -> Tool:

@@ -1,40 +1,11 @@
-"""Commands for connected devices: list them, list packages, set up the Operator."""
+"""The timeout of commands for devices."""
 
 from typing import TypedDict
 
-from clawperator.cli.command_line import Call, CommandResult
+from clawperator.cli.command_line import Call
 from clawperator.cli.parsing import invalid
 
 _LONGEST_MS = 3_600_000
-
-
-def set_up(call: Call) -> CommandResult:
-    apk = call.require(call.arguments.get("--apk"), "--apk <file>")
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.settings import named_operator
-    from clawperator.device.setup.install import set_up_operator
-
-    # Without a name, the package is read from the installed APK.
-    package = named_operator(call.options.operator_package)
-    return CommandResult(set_up_operator(resolve_device(call.options.device), apk, package, **seconds_given(call)))
-
-
-def print_setup(_: Call) -> CommandResult:
-    """The answer of another implementation of this command: guidance with the code ``USAGE``, exit code 0."""
-    message = "a device is set up by installing the Operator on it"
-    canonical = "clawperator operator setup --apk <operator.apk>"
-    return CommandResult({"code": "USAGE", "message": message, "canonical": canonical})
-
-
-def grant(call: Call) -> CommandResult:
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.operators import find_operator
-    from clawperator.device.settings import named_operator
-    from clawperator.device.setup.install import grant_permissions
-
-    device = resolve_device(call.options.device)
-    package = find_operator(device, named_operator(call.options.operator_package))
-    return CommandResult(grant_permissions(device, package))
 
 
 class _Seconds(TypedDict, total=False):

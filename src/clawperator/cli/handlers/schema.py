@@ -1,8 +1,7 @@
-"""``schema`` and ``version``."""
+"""``schema``: JSON Schemas of documents and tools."""
 
 from typing import Any
 
-from clawperator import __version__
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.parsing import usage
 
@@ -35,16 +34,3 @@ def _tool_schemas(call: Call) -> dict[str, Any]:
     if given is None:
         return forms
     return {"tools": forms[given]}
-
-
-def print_version(call: Call) -> CommandResult:
-    if not call.arguments.has("--check-compat"):
-        return CommandResult({"cliVersion": __version__})
-    from clawperator.device.discovery import resolve_device
-    from clawperator.device.operators import find_operator
-    from clawperator.device.settings import named_operator
-    from clawperator.device.setup.version_check import probe_compatibility
-
-    device = resolve_device(call.options.device)
-    found = probe_compatibility(device, find_operator(device, named_operator(call.options.operator_package)))
-    return CommandResult(found, 0 if found.compatible else 1)

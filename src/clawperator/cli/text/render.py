@@ -24,9 +24,6 @@ Renderer = Callable[[Mapping[str, Any]], Iterator[Block]]
 
 RENDERERS: Mapping[str, Renderer] = {
     "pair": listings.paired_blocks,
-    "operator setup": listings.operator_setup_blocks,
-    "grant-device-permissions": listings.granted_blocks,
-    "version": reports.compatibility_blocks,
     **dict.fromkeys(("skills list", "skills search", "skills for-app"), listings.skills_blocks),
     "skills get": listings.skill_blocks,
     "skills new": listings.created_skill_blocks,
@@ -85,7 +82,8 @@ def _operation_renderer(call: Call | None) -> Renderer | None:
         return None
     from clawperator.operations.model import find_operation
 
-    render: Renderer = resolve_handler(find_operation(call.name).text)
+    text = find_operation(call.name).text
+    render: Renderer | None = resolve_handler(text) if text else None
     return render
 
 

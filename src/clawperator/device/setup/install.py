@@ -17,7 +17,7 @@ from clawperator.device.vendors import vendor_hint
 from clawperator.errors import ClawError
 
 _SECONDS = 15.0
-_INSTALL_SECONDS = 120.0
+INSTALL_SECONDS = 120.0
 _NOTIFICATIONS = "android.permission.POST_NOTIFICATIONS"
 # Old devices do not have the permission, and some grant it permanently: nothing to do.
 _NOTHING_TO_GRANT = ("unknown permission", "not a changeable permission", "already granted")
@@ -111,7 +111,7 @@ def restart_service(device: Device, package: str) -> None:
 
 
 def set_up_operator(
-    device: Device, apk: str, package: str | None, *, seconds: float = _INSTALL_SECONDS
+    device: Device, apk: str, package: str | None, *, seconds: float = INSTALL_SECONDS
 ) -> OperatorSetup:
     """Install the Operator from an APK file, grant its permissions, and verify the installation.
 

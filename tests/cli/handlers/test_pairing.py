@@ -84,7 +84,7 @@ def test_a_code_in_the_arguments_is_refused(server: PairingServer) -> None:
 
 def test_an_incomplete_command_names_its_argument() -> None:
     ran = clawperator("pair")
-    assert (ran.code, ran.json["message"]) == (1, "pair needs an address: pair <host:port>")
+    assert (ran.code, ran.json["message"]) == (1, "pair needs <host:port>")
 
 
 def test_a_wrong_code_is_not_repeated(server: PairingServer) -> None:

@@ -182,7 +182,7 @@ def test_a_screen_that_cannot_be_read_for_a_moment_ends_nothing(
 @pytest.mark.parametrize("value", ["0", "-1", "soon", "1.5"])
 def test_an_invalid_number_is_refused(flag: str, value: str) -> None:
     ran = clawperator("watch", f"{flag}={value}")
-    assert (ran.code, ran.json["code"]) == (1, "EXECUTION_VALIDATION_FAILED")
+    assert (ran.code, ran.json["code"]) == (1, "USAGE")
 
 
 @pytest.mark.usefixtures("server")

@@ -142,7 +142,7 @@ def _operation_parts(line: Call) -> _Parts:
     def run(tools: ToolContext) -> ToolResult:
         return _run_command(replace(line, caller=with_options(agent_caller(tools), line)), tools)
 
-    return _Parts(own, run, is_gated=True)
+    return _Parts(own, run, is_gated=line.name not in _STREAMING)
 
 
 def confined_arguments(arguments: ParsedArguments, folder: WorkingFolder, title: str) -> ParsedArguments:

@@ -12,19 +12,20 @@ from clawperator.cli.command_line import Call, StreamedResult
 from clawperator.cli.console import stream_bytes
 from clawperator.cli.parsing import usage
 from clawperator.device.run.host_log import HostLogReader, log_file
+from clawperator.operations.call import ApprovedCall, Caller
 
 _POLL_SECONDS = 0.5
 
 
-def print_log(call: Call) -> StreamedResult:
-    follow = not call.arguments.has("--no-follow")
+def print_log(line: Call, approved: ApprovedCall, _: Caller) -> StreamedResult:
+    follow = not approved.params.no_follow
     reader = HostLogReader()
     try:
         if follow:
             signal.signal(signal.SIGTERM, _interrupt)
-        write = _text_writer() if call.options.text else stream_bytes
+        write = _text_writer() if line.options.text else stream_bytes
         if not _print_new(reader, write):
-            call.console.lines("warn", [f"clawperator: no log for today yet: {log_file()}"])
+            line.console.lines("warn", [f"clawperator: no log for today yet: {log_file()}"])
         until = Deadline(None)  # --timeout
         while follow and not until.is_over:
             time.sleep(until.within(_POLL_SECONDS))

@@ -2,27 +2,27 @@
 
 import sys
 
+from msgspec import UNSET
+
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.console import read_stdin
-from clawperator.cli.handlers.devices import seconds_given
+from clawperator.operations.call import ApprovedCall, Caller
 
 _MAX_LINE = 1_024
 _PROMPT = "Pairing code: "
 
 
-def pair(call: Call) -> CommandResult:
+def pair(line: Call, approved: ApprovedCall, caller: Caller) -> CommandResult:
     from clawperator._base.deadline import pause_deadlines
-    from clawperator.device.pairing import check_address, check_code, pair_device, require_server
+    from clawperator.device.pairing import PAIR_SECONDS, check_address, check_code, pair_device, require_server
 
-    address = check_address(call.require(call.word, "an address: pair <host:port>"))
-    connect = call.arguments.get("--connect")
-    if connect is not None:
-        check_address(connect, "address in --connect")
-    limits = seconds_given(call)
+    params = approved.params
+    address = check_address(params.address)
+    connect = None if params.connect is UNSET else check_address(params.connect, "address in --connect")
     require_server()  # before the user is asked: a code is valid for a short time
     with pause_deadlines():
-        code = check_code(_read_code(call))
-    return CommandResult(pair_device(address, code, connect=connect, **limits))
+        code = check_code(_read_code(line))
+    return CommandResult(pair_device(address, code, connect=connect, seconds=caller.seconds(PAIR_SECONDS)))
 
 
 def _read_code(call: Call) -> str:

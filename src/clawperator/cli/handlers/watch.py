@@ -5,22 +5,20 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.notes import without_notes
-from clawperator._base.text import read_number
 from clawperator.cli.command_line import Call, StreamedResult
 from clawperator.cli.console import stream_bytes
-from clawperator.cli.handlers.execution import chosen_backend, warn_of_config
-from clawperator.cli.parsing import invalid
+from clawperator.cli.handlers.execution import warn_of_config
 from clawperator.cli.signals import interrupt_on_signals
 from clawperator.errors import ClawError
+from clawperator.operations.call import ApprovedCall, Caller
 
 if TYPE_CHECKING:
     from clawperator.device.screen.watch import ScreenReport, ScreenWatch
 
-_INTERVAL_MS = 500
-_LONGEST_MS = 24 * 3_600_000
 _LOOK_SECONDS = 30.0
 _SHORTEST_LOOK = 1.0
 _BUSY = "EXECUTION_CONFLICT_IN_FLIGHT"
@@ -28,37 +26,36 @@ _BUSY = "EXECUTION_CONFLICT_IN_FLIGHT"
 _MOST_FAILURES = 3
 
 
-def watch_screen(call: Call) -> StreamedResult:
+def watch_screen(line: Call, approved: ApprovedCall, caller: Caller) -> StreamedResult:
     """Print one document per change until a limit, Ctrl-C or the end of the reader: exit code 0.
 
     An error of the device is printed as the last document.
     """
     from clawperator.device.discovery import resolve_device
     from clawperator.device.screen.watch import ScreenWatch
-    from clawperator.device.settings import named_operator
+    from clawperator.device.settings import default_backend, named_operator
 
-    limits = [_number(call, "--for", least=1), call.options.timeout_ms]
-    until = Deadline(min((limit / 1000 for limit in limits if limit is not None), default=None))
-    count = _number(call, "--count", least=1)
-    interval = _number(call, "--interval", least=1) or _INTERVAL_MS
-    backend = chosen_backend(call.arguments)
-    warn_of_config(call)
-    package = named_operator(call.options.operator_package)
-    device = resolve_device(call.options.device)
+    params = approved.params
+    limits = [None if params.for_ms is UNSET else params.for_ms / 1000, caller.timeout]
+    until = Deadline(min((limit for limit in limits if limit is not None), default=None))
+    backend = caller.backend or default_backend()
+    warn_of_config(line)
+    package = named_operator(caller.operator_package)
+    device = resolve_device(caller.device)
     watch = ScreenWatch(device, package=package, backend=backend)
     printed = failures = 0
     with suppress(KeyboardInterrupt, BrokenPipeError), interrupt_on_signals(), without_notes():
         while True:
             report, error = _look(watch, until)
             if report is not None:
-                stream_bytes(_render(call, report, first=printed == 0))
+                stream_bytes(_render(line, report, first=printed == 0))
                 printed += 1
             failures = failures + 1 if error is not None and error.code != _BUSY else 0
             if error is not None and ((until.is_over and not printed) or _is_lasting(error, failures)):
                 raise _explained(error, device.serial)
-            if printed == count or until.is_over:
+            if printed == params.count or until.is_over:
                 break
-            time.sleep(until.within(interval / 1000))
+            time.sleep(until.within(params.interval / 1000))
     return StreamedResult()
 
 
@@ -85,20 +82,7 @@ def _look(watch: "ScreenWatch", until: Deadline) -> "tuple[ScreenReport | None, 
         return None, e
 
 
-def _render(call: Call, report: "ScreenReport", *, first: bool) -> bytes:
-    if not call.options.text:
+def _render(line: Call, report: "ScreenReport", *, first: bool) -> bytes:
+    if not line.options.text:
         return msgspec.json.encode(report) + b"\n"
     return f"{'' if first else chr(10)}{report.text}\n".encode("utf-8", "replace")
-
-
-def _number(call: Call, flag: str, *, least: int) -> int | None:
-    text = call.arguments.get(flag)
-    if text is None:
-        return None
-    number = read_number(text)
-    if not isinstance(number, int) or not least <= number <= _LONGEST_MS:
-        raise invalid(
-            f"{flag} must be a whole number from {least} to {_LONGEST_MS}, not {text!r}",
-            f"Write for example {flag} 1000.",
-        )
-    return number

@@ -23,7 +23,6 @@ from clawperator.errors import ClawError
 Renderer = Callable[[Mapping[str, Any]], Iterator[Block]]
 
 RENDERERS: Mapping[str, Renderer] = {
-    "pair": listings.paired_blocks,
     **dict.fromkeys(("skills list", "skills search", "skills for-app"), listings.skills_blocks),
     "skills get": listings.skill_blocks,
     "skills new": listings.created_skill_blocks,

@@ -344,7 +344,7 @@ def test_any_command_line_ends_in_a_document_or_help(argv: list[str]) -> None:
 
 
 def test_an_internal_error_is_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clawperator.operations.setup.__version__", object())  # no JSON can be made of it
+    monkeypatch.setattr("clawperator.operations.program.__version__", object())  # no JSON can be made of it
     ran = clawperator("version", "--verbose")
     assert (ran.code, ran.json["code"]) == (1, "UNKNOWN")
     assert "Traceback" in ran.err

@@ -3,10 +3,14 @@
 from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from clawperator import __version__
 from clawperator.cli.command_line import Call, TextResult, find_named
 from clawperator.commands.model import Command, Flag
+
+if TYPE_CHECKING:
+    from clawperator.operations.call import ApprovedCall, Caller
 
 # Columns of a line, and of the flags and the commands before their descriptions.
 _LINE = 100
@@ -32,8 +36,8 @@ _MORE = [
 ]
 
 
-def print_help(call: Call) -> TextResult:
-    return TextResult(help_text(list(call.arguments.words)))
+def print_help(_: Call, approved: "ApprovedCall", __: "Caller") -> TextResult:
+    return TextResult(help_text(approved.params.command))
 
 
 def help_text(words: list[str]) -> str:

@@ -1,6 +1,6 @@
-"""Commands for those who build agents: instructions to paste, and schemas of documents and tools."""
+"""Commands for those who build agents."""
 
-from clawperator.commands.model import Command, Flag, switch
+from clawperator.commands.model import Command, Flag
 
 AGENTS = Command(
     "agents",
@@ -29,26 +29,4 @@ AGENTS = Command(
         ),
     ),
 )
-SCHEMA = Command(
-    "schema",
-    "Print the JSON Schema of a document, or the tool schemas for function calling.",
-    "[<name>]",
-    flags=(
-        Flag(
-            "--form",
-            "with tools: only the form of openai or anthropic",
-            "<openai|anthropic>",
-            choices=("openai", "anthropic"),
-        ),
-        switch("--all", "with tools: every tool of claw, not only the compact set for models"),
-    ),
-    examples=(
-        "clawperator schema",
-        "clawperator schema execution",
-        "clawperator schema tools --form anthropic",
-    ),
-    notes="Without a name, the names are listed. The name tools prints the tool schemas.",
-    handler="clawperator.cli.handlers.schema:print_schema",
-    level="read-only",
-)
-COMMANDS = (AGENTS, SCHEMA)
+COMMANDS = (AGENTS,)

@@ -55,11 +55,9 @@ _ROWS = (
     ("operations.emulators", "emulator provision"),
     ("operations.devices", "logs"),
     ("commands.servers", "serve mcp"),
-    ("commands.general", "config"),
-    ("commands.agents", "agents schema"),
-    ("commands.general", "completion"),
-    ("operations.setup", "version"),
-    ("commands.general", "help"),
+    ("operations.program", "config"),
+    ("commands.agents", "agents"),
+    ("operations.program", "schema completion version help"),
 )
 MODULES: Mapping[str, str] = {name: f"clawperator.{module}" for module, names in _ROWS for name in names.split()}
 _SYNONYMS = (

@@ -37,7 +37,9 @@ class EntryPoint(Struct, frozen=True):
     invalid: str
 
     def spell(self, field: ParamField) -> str:
-        return field.flag if self.name == "cli" else field.name
+        if self.name != "cli":
+            return field.name
+        return field.flag if field.has_flag else field.metavar
 
     def spell_value(self, field: ParamField, value: Any) -> str:
         """A field with a value: ``--strategy declared``, or ``strategy declared``."""

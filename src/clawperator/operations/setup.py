@@ -6,7 +6,6 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 from msgspec import UNSET, Struct, UnsetType
 
-from clawperator import __version__
 from clawperator._base.text import count
 from clawperator.errors import ClawError
 from clawperator.operations.call import Caller
@@ -15,7 +14,6 @@ from clawperator.operations.model import FAMILIES, Family, FilePath, Params, abo
 if TYPE_CHECKING:
     from clawperator.device.setup.doctor import Report
     from clawperator.device.setup.install import Granted, OperatorSetup
-    from clawperator.device.setup.version_check import Compatibility
 
 FAMILIES["operator"] = Family("Install and inspect the Operator app.")
 _HERE = "clawperator.operations.setup:"
@@ -191,34 +189,3 @@ def _open_report(path: str) -> Iterator[IO[bytes]]:
     except (OSError, ValueError) as e:
         hint = "Pass a file in an existing folder to --report, not a link."
         raise file_error("FILESYSTEM_FAILED", "write", path, e, hint=hint) from e
-
-
-class VersionParams(Params, frozen=True, kw_only=True):
-    """Print the version."""
-
-    check_compat: Annotated[bool, about("compare it with the Operator on the device")] = False
-
-
-class ProgramVersion(Struct, frozen=True):
-    cliVersion: str
-
-
-@operation(
-    "version",
-    _SETUP + "version_check:Compatibility",
-    level="read-only",
-    ok=lambda result: getattr(result, "compatible", True),
-    message=lambda result, _: f"clawperator {result.cliVersion}",
-    text=_REPORTS + "compatibility_blocks",
-    on_device=True,
-    examples=("clawperator version", "clawperator version --check-compat"),
-)
-def version(params: VersionParams, caller: Caller) -> "ProgramVersion | Compatibility":
-    if not params.check_compat:
-        return ProgramVersion(__version__)
-    from clawperator.device.operators import find_operator
-    from clawperator.device.settings import named_operator
-    from clawperator.device.setup.version_check import probe_compatibility
-
-    device = caller.connected_device()
-    return probe_compatibility(device, find_operator(device, named_operator(caller.operator_package)))

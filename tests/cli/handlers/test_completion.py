@@ -267,4 +267,4 @@ def test_an_unknown_shell_is_a_usage_error() -> None:
     for words in (["tcsh"], [""], []):
         ran = clawperator("completion", *words)
         assert (ran.code, ran.json["code"]) == (1, "USAGE")
-        assert "bash, zsh or fish" in ran.json["message"]
+        assert "<bash|zsh|fish>" in ran.json["message"]

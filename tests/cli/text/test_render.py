@@ -146,7 +146,6 @@ def test_every_family_is_shown_by_a_renderer_of_its_own() -> None:
     assert without == {
         "setup",
         "logs",
-        "schema",
         "skills compile-artifact",
         "help",
         "watch",

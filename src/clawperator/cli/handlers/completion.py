@@ -12,11 +12,12 @@ from contextlib import suppress
 
 from clawperator.cli.command_line import Call, TextResult
 from clawperator.cli.console import print_bytes
-from clawperator.cli.parsing import by_name, help_hint, usage
+from clawperator.cli.parsing import by_name
 from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.commands.model import POLICY_VARIABLE, Command, Flag
 from clawperator.commands.registry import GLOBALS, all_commands, find_command
 from clawperator.errors import ClawError
+from clawperator.operations.call import ApprovedCall, Caller
 
 # Candidates that stand for what the file system has.
 FILES = "@files"
@@ -70,12 +71,9 @@ complete -c claw -f -a '(__clawperator_complete)'""",
 Candidate = tuple[str, str]
 
 
-def print_script(call: Call) -> TextResult:
+def print_script(_: Call, approved: ApprovedCall, __: Caller) -> TextResult:
     """The command ``completion``."""
-    shell = call.require(call.word, "a shell: bash, zsh or fish")
-    if shell not in _SCRIPTS:
-        raise usage(f"the shell must be bash, zsh or fish, not {shell!r}", help_hint(call.name))
-    return TextResult(_SCRIPTS[shell])
+    return TextResult(_SCRIPTS[approved.params.shell])
 
 
 def run(argv: list[str]) -> int:

@@ -4,9 +4,10 @@ import os
 from typing import Any
 
 from clawperator.cli.command_line import Call, CommandResult, GlobalOptions
+from clawperator.operations.call import ApprovedCall, Caller
 
 
-def print_settings(call: Call) -> CommandResult:
+def print_settings(line: Call, _: ApprovedCall, __: Caller) -> CommandResult:
     from clawperator._base.config import read_config
     from clawperator._base.home import config_file
     from clawperator._base.settings import VARIABLES, default_output
@@ -15,7 +16,7 @@ def print_settings(call: Call) -> CommandResult:
     in_force = {
         "backend": default_backend(),
         "timeout_ms": default_timeout_ms(),
-        "operator_package": named_operator(call.options.operator_package),
+        "operator_package": named_operator(line.options.operator_package),
         "output": default_output(),
     }
     config = read_config()
@@ -23,7 +24,7 @@ def print_settings(call: Call) -> CommandResult:
         {
             "file": config_file(),
             "exists": os.path.exists(config_file()),
-            "settings": [_row(name, call.options, in_force.get(name)) for name in VARIABLES],
+            "settings": [_row(name, line.options, in_force.get(name)) for name in VARIABLES],
             "allow_schemes": config.allow_schemes,
             "pass_env": config.pass_env,
             "warnings": config.warnings,

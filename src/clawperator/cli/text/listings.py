@@ -1,7 +1,7 @@
 """Lists and facts as text: devices, simulated phones, emulators, skills, settings, the host log."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from clawperator._base.text import count
@@ -256,7 +256,8 @@ def written_blocks(document: Document) -> Iterator[Block]:
     yield (state(document["status"]), f": {document['path']} ({document['bytes']} bytes)")
 
 
-def schemas_blocks(rows: Sequence[Document]) -> Iterator[Block]:
+def schemas_blocks(document: Document) -> Iterator[Block]:
+    rows = document["schemas"]
     yield Table(("NAME", "DESCRIPTION"), [(row["name"], row["description"]) for row in rows])
     yield f"{count(len(rows), 'schema')}; print one with 'clawperator schema <name>'"
 

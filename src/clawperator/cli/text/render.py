@@ -29,7 +29,6 @@ RENDERERS: Mapping[str, Renderer] = {
     "skills validate": reports.validated_blocks,
     "skills run": reports.skill_run_blocks,
     **dict.fromkeys(("skills install", "skills update", "skills sync"), listings.synced_blocks),
-    "config": listings.config_blocks,
     "mcp": listings.client_blocks,
     "agents init": listings.written_blocks,
 }
@@ -61,9 +60,7 @@ def _blocks(result: CommandResult, members: Any, call: Call | None) -> Iterator[
     document = result.document
     if isinstance(document, ExecutionResult):
         yield from execution_blocks(document, result.plan)
-    elif name == "schema" and "schemas" in members:
-        yield from listings.schemas_blocks(members["schemas"])
-    elif name in JSON_CONTENT:
+    elif name in JSON_CONTENT and "schemas" not in members:
         text = msgspec.json.format(msgspec.json.encode(encodable(members)), indent=2)
         yield from text.decode().splitlines()
     elif "plan" in members or members.get("validated") is True:

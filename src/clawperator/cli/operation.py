@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.notes import show_status
-from clawperator._base.text import printable, read_number
+from clawperator._base.text import is_blank, printable, read_number
 from clawperator._base.typed import convert
 from clawperator.cli.command_line import Call, CommandResult, HandlerResult, LargeResult
 from clawperator.cli.console import Progress
@@ -54,16 +54,20 @@ def read_params(operation: Operation, line: Call) -> Params:
     hint = help_hint(operation.name)
     given: dict[str, Any] = {}
     missing = []
+    words = list(line.arguments.words)  # a word that is given by its flag leaves them to the fields after it
     for field in operation.fields:
-        value = _value(field, line.arguments, hint)
+        value = _value(field, line.arguments, words, hint)
         if value is UNSET and field.use.names_device:
             value = line.options.device or UNSET
-        if value is not UNSET and not (field.required and value == ""):
+        if value is not UNSET and not (field.required and isinstance(value, str) and is_blank(value)):
             given[field.name] = value
         elif field.required:
             missing.append(field.metavar if field.use.word else f"{field.flag} {field.metavar}")
     if missing:
         raise usage(f"{operation.name} needs {' and '.join(missing)}", hint)
+    if words:
+        twice = next(field for field in operation.fields if field.use.word and field.has_flag)
+        raise usage(f"give {twice.metavar} once: as an argument or with {twice.flag}", hint)
     try:
         return convert(given, operation.params)
     except msgspec.ValidationError:
@@ -79,20 +83,15 @@ def _spelling(field: ParamField) -> str:
     return field.metavar if field.use.word else field.flag
 
 
-def _value(field: ParamField, arguments: ParsedArguments, hint: str) -> Any:
-    """The value of a field on the line; ``UNSET`` when it is not given."""
-    if field.use.word:
-        words = arguments.words[field.use.word - 1 :]
-        if field.is_list:
-            return list(words)
-        flagged = arguments.all(field.flag) if field.has_flag else ()
-        if words and flagged:
-            raise usage(f"give {field.metavar} once: as an argument or with {field.flag}", hint)
-        texts = words[:1] or flagged
-    elif field.is_switch:
+def _value(field: ParamField, arguments: ParsedArguments, words: list[str], hint: str) -> Any:
+    """The value of a field on the line; ``UNSET`` when it is not given. Takes it from the remaining words."""
+    if field.is_switch:
         return True if arguments.has(field.flag) else UNSET
-    else:
-        texts = arguments.all(field.flag) if field.has_flag else ()
+    texts = arguments.all(field.flag) if field.has_flag else ()
+    if field.use.word and not texts:
+        count = len(words) if field.is_list else 1
+        texts = tuple(words[:count])
+        del words[:count]
     if field.is_mapping and texts:
         return {name: setting or "on" for name, _, setting in (text.partition("=") for text in texts)}
     if field.is_list and texts:
@@ -123,6 +122,8 @@ def user_caller(line: Call) -> Caller:
         operator_package=options.operator_package,
         backend=chosen_backend(line.arguments) if line.arguments.has("--backend") else None,
         deadline=Deadline(None if timeout is None else timeout / 1000),
+        timeout_ms=timeout,
+        warn=line.console.warn,
         lines=lambda lines: None if options.text else line.console.lines("info", map(printable, lines)),
         is_terminal=line.console.is_terminal,
         meter=lambda: _meter(line),

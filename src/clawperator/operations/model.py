@@ -37,10 +37,10 @@ class FieldUse(Struct, frozen=True, kw_only=True):
     ``flag`` is its spelling on command lines, by default that of its name, and ``aliases`` are others; a ``word``
     has none, but its position, from 1, among the words of the line. A list takes all further words. Where it
     ``names_device``, a command line may also give it by ``--device``; without a word it has no flag of its own.
-    ``path`` is the kind of path that it is.
+    ``path`` is the kind of path that it is, except for the values ``not_paths``.
     Without a value an output is beside the file of another field, with an ending: ``beside``. A call in which the
     field is given needs the level ``raises``. Models do not see a ``rare`` field; their calls may have it. A
-    ``cli_only`` field exists on command lines only.
+    ``cli_only`` field exists on command lines only; a ``not_cli`` field does not, as the caller has its value.
     """
 
     flag: str = ""
@@ -49,15 +49,31 @@ class FieldUse(Struct, frozen=True, kw_only=True):
     names_device: bool = False
     metavar: str = ""
     path: PathKind = ""
+    not_paths: tuple[str, ...] = ()
     beside: tuple[str, str] | None = None
     raises: Level | None = None
     rare: bool = False
     cli_only: bool = False
+    not_cli: bool = False
 
 
 def about(description: str, **use: Any) -> Meta:
     """The description and the ``FieldUse`` of a field. Limits are in its type."""
     return Meta(description=description, extra={"use": FieldUse(**use)})
+
+
+JunitFile = Annotated[
+    FilePath | UnsetType, about("also write a JUnit XML report to this file", path="out", cli_only=True)
+]
+EvidenceFolder = Annotated[
+    FilePath | UnsetType,
+    about(
+        "keep the document, and tree and picture before and after, in a new folder in this one",
+        metavar="<folder>",
+        path="out",
+        cli_only=True,
+    ),
+]
 
 
 class Params(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -93,7 +109,7 @@ class ParamField(Struct, frozen=True):
     @property
     def has_flag(self) -> bool:
         """Whether command lines have a flag for it. A word has one if it is named."""
-        return bool(self.use.flag) or not (self.use.word or self.use.names_device)
+        return bool(self.use.flag) or not (self.use.word or self.use.names_device or self.use.not_cli)
 
     @property
     def metavar(self) -> str:
@@ -285,14 +301,16 @@ def _field(info: FieldInfo) -> ParamField:
 
 
 def _plain_type(type_: Any) -> tuple[Any, list[Meta]]:
-    """The type without annotations and without ``UnsetType``, and its annotations, the outermost first."""
+    """The type without annotations and without ``UnsetType``, and its annotations, the outermost first.
+
+    Of several types the first one counts, which is that of command lines.
+    """
     if get_origin(type_) is Annotated:
         inner, *metas = get_args(type_)
         plain, more = _plain_type(inner)
         return plain, [*(meta for meta in metas if isinstance(meta, Meta)), *more]
     if get_origin(type_) in _UNIONS:
-        (only,) = (one for one in get_args(type_) if one is not UnsetType)
-        return _plain_type(only)
+        return _plain_type(next(one for one in get_args(type_) if one is not UnsetType))
     return type_, []
 
 

@@ -404,9 +404,9 @@ def _routes() -> str:
     lines = ["| Route | Fields | What it does |", "| --- | --- | --- |"]
     for route in ROUTES:
         fields = [
-            f"`{field.name}`" if field.required else f"[`{field.name}`]"
+            f"`{field.encode_name}`" if field.required else f"[`{field.encode_name}`]"
             for field in msgspec.structs.fields(route.request)
-            if field.name not in route.path_fields
+            if field.encode_name not in route.path_fields
         ]
         lines.append(f"| `{route.method} {route.path}` | {', '.join(fields)} | {route.summary} |")
     return "\n".join(lines)

@@ -65,7 +65,6 @@ def test_deny_takes_precedence_over_ask_and_ask_over_allow() -> None:
         ("click(Delete)", "click", {"matcher": {"text": "Delete"}}, True),
         ("click(Delete)", "click", {"selector": {"textEquals": "Keep"}}, False),
         ("press_key(home)", "press_key", {"key": " HOME"}, True),
-        ("run_skill(com.example:*)", "run_skill", {"skill": "com.example.pay"}, True),
         ('list_packages({"thirdParty":true})', "list_packages", {"thirdParty": True}, True),
         ("enter_text()", "enter_text", {"text": "x"}, True),
     ],

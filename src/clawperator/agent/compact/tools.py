@@ -62,7 +62,7 @@ _RARE_OF: Mapping[str, frozenset[str]] = {
     "snapshot": frozenset(("view", "since")),  # set here
     "scroll": frozenset(("clickType", "settle")),
     **dict.fromkeys(("tap", "type", "press", "app", "phone"), frozenset(("settle",))),
-    **dict.fromkeys(("run_plan", "skills"), frozenset(("timeoutMs",))),
+    "run_plan": frozenset(("timeoutMs",)),
 }
 # Parameters that every acting tool has. Only the first tool describes them, and no signature names them.
 _COMMON = frozenset(("expect",))

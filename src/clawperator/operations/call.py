@@ -20,7 +20,7 @@ from clawperator.commands.model import BackendName
 from clawperator.errors import ClawError
 from clawperator.operations.model import Operation, ParamField, Params, Rule, given_fields
 from clawperator.policy.actions import all_names
-from clawperator.policy.enforcement import check_calls, policy_in_force
+from clawperator.policy.gate import check_calls, policy_in_force
 from clawperator.policy.rules import PolicyEntry
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from clawperator.device.run.host_log import log_event
 from clawperator.device.settings import named_operator
 from clawperator.device.uri_schemes import SCHEMES_VARIABLE, read_schemes
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import check_call, policy_environment
+from clawperator.policy.gate import check_call, policy_environment
 from clawperator.skills.process import MAX_OUTPUT_BYTES, OutputListener, ScriptExit, Stream, run_script
 from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry
 from clawperator.skills.validation import (

@@ -1,12 +1,14 @@
-"""Write the generated parts of README.md, docs/ and the async phone from what they describe.
+"""Write the generated parts of README.md and docs/, and the async phone, from what they describe.
 
 The text between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` is generated, the rest of a page is written by
 hand. ``make docs`` runs this; a test fails when a page is out of date.
 """  # noqa: INP001 - a script, not a package
 
+import ast
 import inspect
 import re
 import sys
+import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -20,7 +22,6 @@ from clawperator import skill_api, testing
 from clawperator.agent.compact.tools import compact_tools
 from clawperator.agent.envelope import KINDS
 from clawperator.agent.tools.builtin import builtin_tools
-from clawperator.api.phone import ConnectedPhone
 from clawperator.cli.help import claw_help_text, help_text
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import Command
@@ -38,14 +39,14 @@ from clawperator.recording.events import FACTS, own_fields
 from clawperator.schemas import list_schemas
 
 ROOT = Path(__file__).resolve().parent.parent
-ASYNC_PHONE = ROOT / "src/clawperator/api/async_phone.py"
+PHONE = ROOT / "src/clawperator/api/phone.py"
+ASYNC_PHONE = PHONE.with_name("async_phone.py")
 # Commands that need a connected device; a test runs each of them without one.
 NEED_PHONE = frozenset(
     {"recording pull", "watch", "devices", "pair", "packages list", "operator setup", "grant-device-permissions"}
 )
 
 _PART = re.compile(r"(<!-- begin: ([a-z-]+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
-_ASYNC_METHODS = re.compile(r"( +# begin: async methods[^\n]*\n).*?( +# end: async methods)", re.DOTALL)
 _REF = "#/$defs/{name}"
 # What str(signature) adds to annotations: module prefixes, quoted forward references, reprs of typed dictionaries.
 _PREFIX = re.compile(r"\b(?:clawperator|collections|typing)(?:\.[a-z_]+)*\.")
@@ -155,21 +156,142 @@ def rewrite(text: str) -> str:
     return _PART.sub(lambda part: f"{part[1]}{PARTS[part[2]]().strip()}\n{part[3]}", text)
 
 
-def rewrite_async_phone(text: str) -> str:
-    """``api/async_phone.py`` with one line per public method of the connected phone."""
-    names = [
-        name
-        for name, member in _own_and_inherited(ConnectedPhone, ()).items()
-        if callable(member) and name != "recording"
+# The async phone.
+
+_ASYNC_HEAD = '''"""The Python API for asyncio: each method runs in a thread. ``make docs`` writes this file.
+
+Cancelling a call stops waiting for it, not the action: its thread holds the device's lease until the device has
+answered, so that nothing else runs in between.
+"""
+# ruff: noqa: ASYNC109, PLR0913 - the parameters of the actions
+
+import os
+from asyncio import to_thread
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+
+from clawperator.api.phone import (
+    AsyncRecording,
+    ConnectedPhone,
+    Direction,
+    Expected,
+    Point,
+    Validator,
+    connect,
+)
+from clawperator.api.results import ActionResult, Arrived, FoundNode, LabelValue, Recorded, Scrolled
+from clawperator.api.selectors import Selector, SelectorKwargs
+from clawperator.api.snapshot import ScreenElement, ScreenOutline, Snapshot
+from clawperator.commands.model import BackendName
+from clawperator.contract.action_params import KeyName
+from clawperator.contract.results import ResultEnvelope
+from clawperator.device.adb.client import ShellAnswer
+
+if TYPE_CHECKING:
+    from clawperator.ui.node import Node
+
+
+class AsyncConnectedPhone:
+    """A ``ConnectedPhone`` with awaitable methods: same names, keywords and results. ``phone`` is the original."""
+
+    def __init__(self, phone: ConnectedPhone) -> None:
+        self.phone = phone
+
+    @property
+    def serial(self) -> str:
+        """The name of the device, as adb lists it."""
+        return self.phone.serial
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.serial}>"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing stays open between calls, so nothing is closed."""
+
+    def recording(self, session_id: str | None = None) -> AsyncRecording:
+        """Record while an ``async with`` block runs."""
+        return AsyncRecording(self.phone.recording(session_id))
+'''
+_LINE_LENGTH = 115
+
+
+def async_phone() -> str:
+    """``api/async_phone.py``: ``connect_async``, and an awaitable twin of each public method of a phone."""
+    tree = ast.parse(PHONE.read_text("utf-8"))
+    classes = {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
+    methods = {
+        node.name: node
+        for node in (*classes["AndroidPhone"], *classes["ConnectedPhone"])
+        if isinstance(node, ast.FunctionDef) and node.name not in ("recording", "serial") and node.name[0] != "_"
+    }
+    twins = [_twin(node, f"self.phone.{name}", "    ") for name, node in methods.items()]
+    aliases = [f"    {ast.unparse(node)}" for node in classes["AndroidPhone"] if isinstance(node, ast.Assign)]
+    connect = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "connect")
+    connect.name, connect.returns = "connect_async", ast.Name("AsyncConnectedPhone")
+    twins += [*aliases, "\n" + _twin(connect, "connect", "")]
+    return "\n".join((_ASYNC_HEAD, "\n\n".join(twins), ""))
+
+
+def _twin(function: ast.FunctionDef, called: str, indent: str) -> str:
+    """An async function with the signature and the docstring of a function, which it calls in a thread."""
+    given = function.args
+    defaults = [None] * (len(given.args) - len(given.defaults)) + given.defaults
+    parameters = [_parameter(one, default) for one, default in zip(given.args, defaults, strict=True)]
+    passed = [called, *(one.arg for one in given.args if one.arg != "self")]
+    if given.vararg:
+        parameters.append(f"*{_parameter(given.vararg)}")
+        passed.append(f"*{given.vararg.arg}")
+    elif given.kwonlyargs:
+        parameters.append("*")
+    parameters += [_parameter(*pair) for pair in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
+    passed += [f"{one.arg}={one.arg}" for one in given.kwonlyargs]
+    if given.kwarg:
+        parameters.append(f"**{_parameter(given.kwarg)}")
+        passed.append(f"**{given.kwarg.arg}")
+    returns = _code_of(function.returns)
+    result = "" if returns == "None" else "return "
+    if not indent:
+        result = "phone = "
+    doc = textwrap.indent(ast.get_docstring(function) or "", f"{indent}    ").lstrip()
+    lines = [
+        _fitted(f"{indent}async def {function.name}(", parameters, f") -> {returns}:"),
+        f'{indent}    """{doc}' + (f'\n{indent}    """' if "\n" in doc else '"""'),
+        _fitted(f"{indent}    {result}await to_thread(", passed, ")"),
+        *([] if indent else ["    return AsyncConnectedPhone(phone)"]),
     ]
-    lines = "".join(f"    {name} = _in_thread(ConnectedPhone.{name})\n" for name in names)
-    return _ASYNC_METHODS.sub(lambda part: f"{part[1]}{lines}{part[2]}", text)
+    return "\n".join(lines)
+
+
+def _parameter(parameter: ast.arg, default: ast.expr | None = None) -> str:
+    text = parameter.arg if parameter.annotation is None else f"{parameter.arg}: {_code_of(parameter.annotation)}"
+    return text if default is None else f"{text} = {_code_of(default)}"
+
+
+def _code_of(node: ast.AST | None) -> str:
+    return "" if node is None else ast.unparse(node).replace("'", '"')
+
+
+def _fitted(start: str, items: list[str], end: str) -> str:
+    """A call or a signature, on one line, with its items on one line, or with a line for each."""
+    indent = " " * (len(start) - len(start.lstrip()))
+    line = ", ".join(items)
+    if len(start + line + end) <= _LINE_LENGTH:
+        return f"{start}{line}{end}"
+    if len(indent + line) + 4 <= _LINE_LENGTH:
+        return f"{start}\n{indent}    {line}\n{indent}{end}"
+    return "\n".join((start, *(f"{indent}    {item}," for item in items), f"{indent}{end}"))
 
 
 def main() -> int:
-    for page in (*pages(), ASYNC_PHONE):
+    for page in (ASYNC_PHONE, *pages()):
         old = page.read_text(encoding="utf-8")
-        new = rewrite_async_phone(old) if page == ASYNC_PHONE else rewrite(old)
+        new = async_phone() if page == ASYNC_PHONE else rewrite(old)
         if new != old:
             page.write_text(new, encoding="utf-8")
             sys.stdout.write(f"rewrote {page.relative_to(ROOT)}\n")

@@ -192,7 +192,7 @@ CASES = (
 )
 NOT_ON_A_PHONE = frozenset(
     {
-        *(f"recording {name}" for name in ("parse", "describe", "export", "compare", "repair")),
+        *(f"recording {name}" for name in ("list", "parse", "describe", "export", "compare", "repair")),
         *(name for name, _ in leaves() if name.split()[0] in ("skills", "phone", "emulator", "provision")),
         *("setup", "logs", "schema", "completion", "config", "help", "agents init", "mcp", "serve", "pair"),
         "report",

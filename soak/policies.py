@@ -15,7 +15,7 @@ from unittest.mock import patch
 from clawperator.commands.model import LEVELS, Level
 from clawperator.contract.actions import ACTIONS
 from clawperator.device.run import run as device_run
-from clawperator.policy.actions import action_entry
+from clawperator.policy.actions import action_entry, action_names
 from clawperator.policy.inheritance import decode_policy, encode_policy
 from clawperator.policy.rules import Policy, read_rule
 from soak.runner import Run, require
@@ -94,8 +94,11 @@ def documented_decision(mode: Level, texts: dict[str, list[str]], name: str, par
     params = {**params, "key": params.get("key", "").strip().lower()}  # keys are names of the contract
     if name == "scroll_and_click" or params.get("clickAfter") is True or params["key"] in _CLICKING_KEYS:
         performed.add("click")
+    if name == "submit_text" or params.get("submit") or "\n" in params.get("text", ""):
+        performed |= {"submit_text", "press_key", "click"}
     if name != "open_uri" and row.uri_param and row.uri_param in params:
         performed.add("open_uri")
+    names = {name, *action_names(name), *(known for one in performed for known in (one, *action_names(one)))}
     subjects = [params[key] for key in ("applicationId", "uri", "key", "sessionId") if params.get(key)]
     subjects += [text for text in (params.get("matcher", {}).get("textEquals"),) if text]
     subjects = subjects or [""]
@@ -103,25 +106,23 @@ def documented_decision(mode: Level, texts: dict[str, list[str]], name: str, par
         for text in texts[kind]:
             rule, _, subject = text.partition("(")
             wanted = subject.removesuffix(")").strip().casefold() if "(" in text else "*"
-            if _names(rule, name, (*row.aliases, *performed), performed) and any(
-                _fits(wanted, given.strip().casefold()) for given in subjects
-            ):
+            if _names(rule, names, names) and any(_fits(wanted, given.strip().casefold()) for given in subjects):
                 return kind
     for text in texts["allow"]:
         rule, _, subject = text.partition("(")
         wanted = subject.removesuffix(")") if "(" in text else "*"
-        if _names(rule, name, row.aliases, set()) and _fits(wanted, subjects[0]):
+        if _names(rule, {name, *row.aliases}, {name}) and _fits(wanted, subjects[0]):
             return "allow"
     needed: Level = "read-only" if row.read_only else row.level
     return "allow" if LEVELS.index(mode) >= LEVELS.index(needed) else "deny"
 
 
-def _names(rule: str, name: str, others: tuple[str, ...], performed: set[str]) -> bool:
-    """Whether a rule names an action: a prefix is that of its name, or of an action that it performs."""
+def _names(rule: str, names: set[str], prefixed: set[str]) -> bool:
+    """Whether a rule has one of these names, or a prefix of one of those."""
     rule = rule.casefold()
     if rule.endswith("*"):
-        return any(known.startswith(rule[:-1]) for known in (name, *performed))
-    return rule == name or rule in others
+        return any(known.startswith(rule[:-1]) for known in prefixed)
+    return rule in names
 
 
 def _fits(wanted: str, subject: str) -> bool:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from clawperator import start_phone
-from clawperator.api.android_phone import AndroidPhone
-from clawperator.api.phone import ConnectedPhone
+from clawperator.api.phone import AndroidPhone, ConnectedPhone
 from clawperator.errors import ClawError
 from clawperator.testing import SimulatedPhone, simulated_phone
 from tests.report.samples import WrittenReport

@@ -40,10 +40,8 @@ __all__ = [
 ]
 
 _MODULES = {
-    "api.android_phone": "AndroidPhone",
-    "api.async_phone": "AsyncConnectedPhone",
-    "api.connect": "connect connect_async",
-    "api.phone": "ConnectedPhone",
+    "api.async_phone": "AsyncConnectedPhone connect_async",
+    "api.phone": "AndroidPhone ConnectedPhone connect",
     "api.results": "ActionResult FoundNode LabelValue Scrolled",
     "api.snapshot": "ScreenElement ScreenOutline Snapshot",
     "contract.results": "ResultEnvelope StepResult",
@@ -60,10 +58,8 @@ _MODULES = {
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from clawperator.api.android_phone import AndroidPhone
-    from clawperator.api.async_phone import AsyncConnectedPhone
-    from clawperator.api.connect import connect, connect_async
-    from clawperator.api.phone import ConnectedPhone
+    from clawperator.api.async_phone import AsyncConnectedPhone, connect_async
+    from clawperator.api.phone import AndroidPhone, ConnectedPhone, connect
     from clawperator.api.results import ActionResult, FoundNode, LabelValue, Scrolled
     from clawperator.api.snapshot import ScreenElement, ScreenOutline, Snapshot
     from clawperator.contract.results import ResultEnvelope, StepResult

@@ -14,8 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from clawperator.api.android_phone import AndroidPhone
-    from clawperator.api.phone import ConnectedPhone
+    from clawperator.api.phone import AndroidPhone, ConnectedPhone
     from clawperator.report.failed_test import CallRecorder
 
 _MARKER = "clawperator"
@@ -141,7 +140,7 @@ def _device(request: pytest.FixtureRequest, settings: dict[str, Any]) -> str | N
 
 def _connect(serial: str, settings: dict[str, Any]) -> "ConnectedPhone":
     """The device, with its launcher in front, as on a new simulated phone."""
-    from clawperator.api.connect import connect
+    from clawperator.api.phone import connect
 
     connected = connect(serial, allow_schemes=settings.get("allow_schemes", ()))
     connected.home()
@@ -280,9 +279,8 @@ def _phones(item: pytest.Item, call: pytest.CallInfo[None]) -> "list[AndroidPhon
 
 def _phone_of(value: object) -> "AndroidPhone | None":
     """The phone that a fixture or a variable is, if it is one."""
-    from clawperator.api.android_phone import AndroidPhone
     from clawperator.api.async_phone import AsyncConnectedPhone
-    from clawperator.api.phone import ConnectedPhone
+    from clawperator.api.phone import AndroidPhone, ConnectedPhone
     from clawperator.device.adb.client import Device, Endpoint
     from clawperator.phone.process.launch import PhoneProcess
 

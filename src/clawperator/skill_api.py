@@ -81,7 +81,7 @@ class Skill:
     @cached_property
     def phone(self) -> "ConnectedPhone":
         """The device selected by ``skills run``, or the only one connected."""
-        from clawperator.api.connect import connect
+        from clawperator.api.phone import connect
 
         phone = connect(self._device)
         self._diagnostics["runtimeState"] = "healthy"

@@ -1,4 +1,4 @@
-"""Atomic file writes."""
+"""Atomic file writes, and locks."""
 
 import os
 import signal
@@ -7,11 +7,23 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from clawperator._base.files import AtomicFile, Spill, make_folder, make_private_folder, open_regular, read_input
+from clawperator._base.files import (
+    AtomicFile,
+    Spill,
+    locked,
+    make_folder,
+    make_private_folder,
+    open_regular,
+    read_input,
+    try_lock,
+    unlock,
+)
+from tests.support.hanging import HANG_SECONDS
 
 
 def test_nothing_is_there_before_the_end(tmp_path: Path) -> None:
@@ -234,7 +246,8 @@ def test_a_folder_of_very_many_parents_is_created(tmp_path: Path, monkeypatch: p
         make_folder(deep)
         assert os.path.isdir(deep)
     finally:
-        subprocess.run(["rm", "-rf", "d"], check=True)  # shutil fails for such a depth
+        for depth in range(1500, 0, -1):  # shutil fails for such a depth
+            os.rmdir("/".join("d" * depth))
 
 
 def test_a_device_is_written_to_and_stays_a_device() -> None:
@@ -285,3 +298,41 @@ def test_a_pipe_without_a_writer_ends_in_time(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(TimeoutError, match="no data"):
         read_input(str(tmp_path / "pipe"), 10, seconds=0.05)
+
+
+def test_a_lock_is_held_while_the_block_runs(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    with locked(path, 0.0) as descriptor:
+        assert descriptor is not None
+        with locked(path, 0.05) as second:
+            assert second is None
+    with locked(path, 0.0) as again:
+        assert again is not None
+
+
+def test_a_lock_is_waited_for(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    with ExitStack() as stack:
+        stack.enter_context(locked(path, 0.0))
+        timer = threading.Timer(0.05, stack.pop_all().close)
+        timer.start()
+        with locked(path, HANG_SECONDS) as descriptor:
+            assert descriptor is not None
+        timer.join()
+
+
+def test_shared_locks_do_not_exclude_each_other(tmp_path: Path) -> None:
+    with (tmp_path / "lock").open("wb") as one, (tmp_path / "lock").open("rb") as other:
+        assert try_lock(one.fileno(), shared=True)
+        assert try_lock(other.fileno(), shared=True)
+        assert not try_lock(one.fileno())
+        unlock(other.fileno())
+        assert try_lock(one.fileno())
+        assert not try_lock(other.fileno(), shared=True)
+
+
+def test_the_file_of_a_lock_is_no_link(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError), locked(str(tmp_path / "lock"), 0.0):
+        pass
+    assert not (tmp_path / "elsewhere").exists()

@@ -91,7 +91,7 @@ def is_command(program: str, words: list[str]) -> bool:
         ("click --text x --timeout 5", "Pass --timeout with a number from 1000 to 120000."),
         ("read-value Version", "Run 'clawperator read-value --label Version'."),
         ("wait Display", "Run 'clawperator wait --text Display'."),
-        ("phone start --seed many", "Write for example --seed 1."),
+        ("phone start --seed many", "Run 'clawperator phone start --help'."),
     ],
 )
 def test_a_wrong_command_line_gets_the_line_that_works(line: str, hint: str) -> None:

@@ -54,7 +54,7 @@ def test_deny_takes_precedence_over_ask_and_ask_over_allow() -> None:
         ("tap", "click", {}, True),
         ("clic", "click", {}, False),
         ("scroll*", "scroll_until", {}, True),
-        ("press*", "click", {}, False),
+        ("press*", "click", {}, True),
         ("*", "doctor", {}, True),
         ("open_app(com.example)", "open_app", {"applicationId": "com.example"}, True),
         ("open_app(com.example)", "open_app", {"package": "Com.Example "}, True),

@@ -76,7 +76,7 @@ def test_an_action_has_a_method_and_an_async_method(name: str) -> None:
 
 @every_action
 def test_an_action_has_a_result_message(name: str) -> None:
-    assert list(inspect.signature(vars(messages)[name]).parameters) in (["_", "data"], ["action", "data"])
+    assert list(inspect.signature(messages.MESSAGES[name]).parameters) in (["_", "data"], ["action", "data"])
 
 
 @every_action

@@ -9,9 +9,8 @@ from clawperator.cli.console import LOG_LEVELS
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import BACKENDS, LEVELS, Flag
 from clawperator.commands.registry import GLOBALS, find_by_path
-from clawperator.contract.action_params import DIRECTIONS, ViewName
+from clawperator.contract.action_params import DIRECTIONS, KEY_CODES, ViewName
 from clawperator.contract.actions import ACTIONS
-from clawperator.contract.keys import KEY_CODES
 from clawperator.recording.kinds import CompareMode, CompareStrategy
 
 

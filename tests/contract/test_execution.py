@@ -1,6 +1,7 @@
 """Executions: accepted documents, aliases, and the errors of rejected ones."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import jsonschema
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 from clawperator.contract.action_params import UI_READINESS
 from clawperator.contract.action_types import Retry
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, ClickParams, ReadTextParams, ScrollParams
-from clawperator.contract.execution import Plan, single_action, validate, with_timeout
+from clawperator.contract.execution import Plan, needs_host, operator_action, single_action, validate, with_timeout
 from clawperator.contract.normalise import PARAM_ALIASES
-from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
+from clawperator.contract.selectors import HOST_FIELDS, MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
 from clawperator.schemas import SCHEMAS, schema
 from tests.support.schema_checks import assert_fits_schema
@@ -60,6 +61,69 @@ GOOD: dict[str, dict[str, Any] | None] = {
     "wait_for_text_change": {"matcher": M, "text": "old"},
     "wait_until_idle": {"quietMs": 300},
     "wait_for_any": {"selectors": [M, {"role": "list"}], "timeoutMs": 1_000},
+}
+_SWIPE = ("container", "direction", "distanceRatio", "settleDelayMs", "findFirstScrollableChild")
+_PARAMS: Mapping[str, frozenset[str]] = {
+    name: frozenset(params)
+    for name, params in {
+        "open_app": ("applicationId", "retry"),
+        "open_uri": ("uri", "retry"),
+        "close_app": ("applicationId", "retry"),
+        "start_recording": ("sessionId",),
+        "stop_recording": ("sessionId",),
+        "wait_for_node": ("matcher", "timeoutMs", "retry"),
+        "click": ("matcher", "coordinate", "clickType", "retry"),
+        "scroll_and_click": (
+            *_SWIPE,
+            "matcher",
+            "maxSwipes",
+            "clickAfter",
+            "clickType",
+            "scrollRetry",
+            "clickRetry",
+        ),
+        "scroll": (*_SWIPE, "retry"),
+        "scroll_until": (
+            *_SWIPE,
+            "matcher",
+            "maxScrolls",
+            "maxDurationMs",
+            "noPositionChangeThreshold",
+            "clickAfter",
+            "clickType",
+        ),
+        "read_text": ("matcher", "all", "container", "validator", "validatorPattern", "retry"),
+        "enter_text": ("matcher", "text", "submit", "clear", "retry"),
+        "snapshot_ui": ("retry",),
+        "take_screenshot": ("path", "retry"),
+        "sleep": ("durationMs",),
+        "press_key": ("key",),
+        "wait_for_navigation": ("expectedPackage", "expectedNode", "timeoutMs"),
+        "read_key_value_pair": ("labelMatcher", "retry"),
+    }.items()
+}
+_MATCHER_FIELDS = {
+    "resourceId",
+    "role",
+    "textEquals",
+    "textContains",
+    "contentDescEquals",
+    "contentDescContains",
+}
+_HOST_SELECTORS: dict[str, Any] = {
+    "ref": "e12",
+    "shortId": "search",
+    "className": "Button",
+    "textMatches": "Wi.*",
+    "contentDescMatches": "Wi.*",
+    "unique": True,
+    "index": 0,
+    "anyOf": [{"textEquals": "a"}],
+    **dict.fromkeys(("checked", "enabled", "focused", "selected", "scrollable", "password"), False),
+    **{
+        relation: {"textEquals": "a"}
+        for relation in ("ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf", "not")
+    },
 }
 
 
@@ -557,3 +621,31 @@ def test_a_long_click_is_long_enough_for_one(milliseconds: int, *, is_valid: boo
     with pytest.raises(ClawError) as error:
         plan("click", params)
     assert (error.value.code, error.value.target) == ("EXECUTION_VALIDATION_FAILED", "actions.0.params.durationMs")
+
+
+def test_every_action_for_an_operator_is_one_of_its_contract() -> None:
+    sent = {name for name, row in ACTIONS.items() if not row.runs_on_host}
+    assert sent == set(_PARAMS) - {"close_app", "take_screenshot"}
+
+
+@pytest.mark.parametrize("name", sorted(name for name, row in ACTIONS.items() if not row.runs_on_host))
+def test_an_operator_receives_only_params_of_its_contract(name: str) -> None:
+    row = ACTIONS[name]
+    params = dict.fromkeys(row.params.__struct_fields__, "x")
+    assert set(operator_action({"id": "a", "type": name, "params": params})["params"]) == set(_PARAMS[name])
+
+
+@pytest.mark.parametrize("name", sorted(GOOD))
+def test_the_contracts_actions_go_to_the_operator(name: str) -> None:
+    made = validate(document(action(name, GOOD[name])))
+    assert needs_host(made.execution.actions[0]) == ACTIONS[name].runs_on_host
+
+
+def test_every_selector_field_of_the_host_is_resolved_by_the_host() -> None:
+    assert {name.rstrip("_") for name in HOST_FIELDS} == set(_HOST_SELECTORS)
+    for field, value in _HOST_SELECTORS.items():
+        matcher = {field: value} if field == "ref" else {"textEquals": "a", field: value}
+        made = validate(document(action("click", {"matcher": matcher})))
+        assert needs_host(made.execution.actions[0]), field
+        with pytest.raises(ValueError, match=field):
+            operator_action(made.document["actions"][0])

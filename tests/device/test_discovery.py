@@ -2,6 +2,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,9 +11,16 @@ from clawperator._base.home import PhoneFolder
 from clawperator._base.notes import listening
 from clawperator.device import discovery
 from clawperator.device.adb import binary
-from clawperator.device.adb.client import Endpoint
+from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
 from clawperator.device.adb.server import server_failed
-from clawperator.device.discovery import ListedDevice, is_wireless, list_devices, resolve_device
+from clawperator.device.discovery import (
+    ListedDevice,
+    is_wireless,
+    known_device,
+    list_devices,
+    require_awake,
+    resolve_device,
+)
 from clawperator.device.serials import NO_SERIAL
 from clawperator.errors import ClawError
 from tests.device.adb.scripted_server import Pause, answering, refusal, scripted, text
@@ -20,6 +28,7 @@ from tests.support.hanging import HANG_SECONDS
 from tests.support.routes import registered
 
 SERVER = 41_000  # nobody asks it: a simulated phone that was named is not listed first
+HERE = Endpoint("127.0.0.1", 1, simulated=True)
 
 
 @pytest.fixture
@@ -504,3 +513,45 @@ def test_a_device_on_the_network_is_recognised(serial: str) -> None:
 )
 def test_a_device_on_usb_is_not_wireless(serial: str) -> None:
     assert not is_wireless(serial)
+
+
+@pytest.mark.parametrize(
+    ("running", "known"), [([], None), (["claw-7"], Device("claw-7", HERE)), (["claw-1", "claw-2"], None)]
+)
+def test_only_a_single_simulated_phone_is_known_without_a_name(
+    running: list[str], known: Device | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANDROID_SERIAL", raising=False)
+    phones = {serial: SimpleNamespace(serial=serial) for serial in running}
+    monkeypatch.setattr(discovery, "simulated_phones", lambda: phones)
+    monkeypatch.setattr(discovery, "simulated_endpoint", lambda _: HERE)
+    assert known_device(None) == known
+
+
+def test_a_named_device_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "resolve_device", lambda serial: Device(serial or "set", HERE))
+    assert known_device("mine") == Device("mine", HERE)
+    monkeypatch.setenv("CLAWPERATOR_DEVICE_ID", "mine")
+    assert known_device(None) == Device("set", HERE)
+
+
+@pytest.mark.parametrize(
+    ("power", "asleep"),
+    [("mWakefulness=Asleep", True), ("mWakefulness=Dozing", True), ("mWakefulness=Awake", False), ("", False)],
+)
+def test_a_device_that_sleeps_or_dozes_is_asleep(
+    power: str, monkeypatch: pytest.MonkeyPatch, *, asleep: bool
+) -> None:
+    def answer(_: Device, script: str, *, seconds: float) -> ShellAnswer:
+        assert (script, seconds) == ("dumpsys power", 5)
+        return ShellAnswer(0, f"POWER MANAGER\n  {power}\n".encode(), b"")
+
+    monkeypatch.setattr(discovery, "run_shell", answer)
+    if not asleep:
+        require_awake(Device("mine", HERE))
+        return
+    with pytest.raises(ClawError, match="device mine is asleep") as error:
+        require_awake(Device("mine", HERE))
+    assert error.value.code == "DEVICE_NOT_INTERACTIVE"
+    assert error.value.details == {"deviceId": "mine", "wakefulness": power.partition("=")[2]}
+    assert error.value.hint.startswith("Run 'adb -s mine shell input keyevent WAKEUP'")

@@ -18,18 +18,17 @@ import pytest
 
 from clawperator._base.text import printable
 from clawperator.api.phone import ConnectedPhone
-from clawperator.device.adb import displays, dumpsys
+from clawperator.device.adb import dumpsys
 from clawperator.device.adb.client import Device, Endpoint, exec_out, run_shell
 from clawperator.device.adb.sync import TransferError, read_file
 from clawperator.device.backends import operator_link
 from clawperator.device.backends.adb import AdbDriver
 from clawperator.device.backends.operator_link import deliver
 from clawperator.device.backends.operator_log import MAX_LINE_BYTES, LogLines, OperatorLogReader, read_record
-from clawperator.device.discovery import list_devices, resolve_device
+from clawperator.device.discovery import list_devices, require_awake, resolve_device
 from clawperator.device.packages import list_packages
 from clawperator.device.recordings import pull_recording
 from clawperator.device.setup.version_check import probe_compatibility
-from clawperator.device.wakefulness import require_awake
 from clawperator.errors import ClawError
 from clawperator.testing import simulated_phone
 from clawperator.ui.parse import parse_hierarchy
@@ -254,12 +253,12 @@ PARSED: dict[str, Callable[[str], object]] = {
     "record": lambda text: read_record(text.encode()),
     "foreground": dumpsys.read_foreground,
     "windows": dumpsys.read_windows,
-    "size": displays.read_size,
-    "rotation": displays.read_rotation,
-    "displays": displays.read_displays,
-    "focused display": displays.focused_display_id,
-    "physical ids": displays.read_physical_ids,
-    "panel": lambda text: displays.physical_id_in_use(text, 0),
+    "size": dumpsys.read_size,
+    "rotation": dumpsys.read_rotation,
+    "displays": dumpsys.read_displays,
+    "focused display": dumpsys.focused_display_id,
+    "physical ids": dumpsys.read_physical_ids,
+    "panel": lambda text: dumpsys.physical_id_in_use(text, 0),
 }
 REPEATED = [
     " ",

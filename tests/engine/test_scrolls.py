@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.engine.clock import VirtualClock
-from clawperator.engine.containers import NodePosition, has_moved, swipe_line
 from clawperator.engine.scripted import FRAME, FullScriptedDriver, node
+from clawperator.engine.scrolls import NodePosition, has_moved, swipe_line
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from tests.engine.scripted_plans import ListDriver, run, step

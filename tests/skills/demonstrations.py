@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from clawperator.api.connect import connect
-from clawperator.api.phone import ConnectedPhone
+from clawperator.api.phone import ConnectedPhone, connect
 from clawperator.recording.export import export_recording
 
 SOLAR = "com.solaxcloud.starter.set-discharge-limit"

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.api.connect import connect
-from clawperator.api.phone import ConnectedPhone
+from clawperator.api.phone import ConnectedPhone, connect
 from clawperator.recording.export import export_recording, read_export
 from clawperator.skills.scaffold import quote_literal, recorded_steps
 from tests.device.phone_servers import running_phone_server

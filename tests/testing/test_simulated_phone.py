@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.api.android_phone import AndroidPhone
-from clawperator.api.phone import ConnectedPhone
+from clawperator.api.phone import AndroidPhone, ConnectedPhone
 from clawperator.api.selectors import Selector
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.errors import ClawError, TargetError

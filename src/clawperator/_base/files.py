@@ -1,4 +1,4 @@
-"""Atomic files, private folders, and lists that spill to disk."""
+"""Atomic files, locks, private folders, and lists that spill to disk."""
 
 import errno
 import os
@@ -6,12 +6,13 @@ import stat
 import time
 from _thread import allocate_lock  # threading is slow to import
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from types import TracebackType
 from typing import IO, BinaryIO, Self
 
 from clawperator._base.deadline import Deadline
+from clawperator.errors import ClawError
 
 # The working folder of an agent while it acts: there no file is opened through a link.
 confined_to: ContextVar[str | None] = ContextVar("confined_to", default=None)
@@ -20,6 +21,7 @@ _BUFFER = 256 * 1024
 _READ_BUFFER = 1024 * 1024
 _INPUT_SECONDS = 5.0
 _POLL_SECONDS = 0.02
+_LOCK_POLL_SECONDS = 0.01
 _SPILL_BYTES = 1024 * 1024
 # A file that is being written has the id of its process in its name.
 _PART, _PART_END = ".clawperator-", ".part"
@@ -73,7 +75,8 @@ class AtomicFile:
             if self._part:
                 new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
                 self._file = open(os.open(self._part, new, 0o600), "wb", buffering=_BUFFER)
-                _lock_part(self._file.fileno())
+                with suppress(OSError):  # some file systems have no locks
+                    try_lock(self._file.fileno())
                 _check_place(self._file.fileno(), self._part)
             else:
                 self._file = open(_open_device(self._target), "wb")
@@ -131,20 +134,47 @@ def _remove_part(path: str) -> None:
     with suppress(OSError):
         descriptor = _open_to_read(path)
         try:
-            _lock_part(descriptor, required=True)
-            os.unlink(path)
+            if try_lock(descriptor):
+                os.unlink(path)
         finally:
             os.close(descriptor)
 
 
-def _lock_part(descriptor: int, *, required: bool = False) -> None:
+def try_lock(descriptor: int, *, shared: bool = False) -> bool:
+    """Lock an open file until it is closed, and do not wait: False when another lock excludes this one.
+
+    A ``shared`` lock excludes only locks that are not. ``OSError`` where the file system has no locks.
+    """
     import fcntl
 
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # some file systems have no locks
-        if required:
-            raise
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def unlock(descriptor: int) -> None:
+    import fcntl
+
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+@contextmanager
+def locked(path: str, seconds: float) -> Iterator[int | None]:
+    """Hold the lock of a file while the ``with`` block runs; the file is made if it is missing.
+
+    Yields its descriptor, or None when another process holds the lock for this long.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        deadline = Deadline(seconds)
+        while not (is_held := try_lock(descriptor)) and not deadline.is_over:
+            time.sleep(_LOCK_POLL_SECONDS)
+        yield descriptor if is_held else None
+    finally:
+        os.close(descriptor)
 
 
 def is_running(pid: int) -> bool:
@@ -369,6 +399,14 @@ def read_limited(path: str, most: int) -> bytes:
 def why(error: OSError | ValueError) -> str:
     """The system's message without errno and path. A path with a NUL is a ValueError."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+
+
+def file_error(
+    code: str, operation: str, path: str, error: OSError | ValueError, *, hint: str | None = None
+) -> ClawError:
+    """The error of an operation on a file, such as "cannot read a.json: Permission denied"."""
+    message = f"cannot {operation} {path}: {why(error)}"
+    return ClawError(code, message, hint=hint, operation=operation, target=path)
 
 
 def is_same_file(a: str, b: str) -> bool:

@@ -7,10 +7,8 @@
     phone.log    the output of its process
 """
 
-import fcntl
 import os
 import re
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Literal
@@ -18,8 +16,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from clawperator._base.deadline import Deadline
-from clawperator._base.files import AtomicFile, make_private_folder
+from clawperator._base.files import AtomicFile, locked, make_private_folder, try_lock
 from clawperator._base.typed import decode
 from clawperator.errors import ClawError
 
@@ -105,17 +102,11 @@ class PhoneFolder:
     @contextmanager
     def lock(self) -> Iterator[bool]:
         """Hold the lock while the ``with`` block runs. False when a phone holds it."""
-        descriptor = self._open_lock()
-        try:
-            deadline = Deadline(_LOCK_SECONDS)
-            while not (held := _flock(descriptor, fcntl.LOCK_EX)) and not deadline.is_over:
-                time.sleep(0.01)
-            if held:
+        with locked(self._lock, _LOCK_SECONDS) as descriptor:
+            if descriptor is not None:
                 os.ftruncate(descriptor, 0)
                 os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
-            yield held
-        finally:
-            os.close(descriptor)
+            yield descriptor is not None
 
     def holder(self) -> int | None:
         """The process that holds the lock, or held it last."""
@@ -153,7 +144,7 @@ class PhoneFolder:
             if os.path.exists(self._lock):
                 descriptor = self._open_lock()
                 stack.callback(os.close, descriptor)
-                if not _flock(descriptor, fcntl.LOCK_EX):
+                if not try_lock(descriptor):
                     return
             if self.read() is None:
                 shutil.rmtree(self.path, ignore_errors=True)
@@ -184,19 +175,11 @@ class PhoneFolder:
         descriptor = self._open_lock()
         try:
             # A shared lock, so that readers do not block each other.
-            if not _flock(descriptor, fcntl.LOCK_SH):
+            if not try_lock(descriptor, shared=True):
                 return "running"
         finally:
             os.close(descriptor)
         return "crashed" if self.read() is not None else "stopped"
-
-
-def _flock(descriptor: int, kind: int) -> bool:
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def phone_folders() -> list[PhoneFolder]:

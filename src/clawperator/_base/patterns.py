@@ -16,6 +16,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from clawperator.errors import ClawperatorException
+
 MAX_PATTERN = 4096
 MAX_PROGRAM = 5_000
 MAX_STEPS = 600_000  # choices, groups, assertions and restarts in one line: less than a second
@@ -70,7 +72,7 @@ _COMMON_ASSERTIONS = {"b": r"\b", "B": r"\B", "A": r"\A", "Z": r"\Z", "z": r"\Z"
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
 
 
-class RegexError(ValueError):
+class RegexError(ClawperatorException, ValueError):
     """A pattern is invalid, too large, or too complex for a text."""
 
 

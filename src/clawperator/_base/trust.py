@@ -6,9 +6,8 @@ user's configuration; a change to one of them ends the trust. A registry that ``
 the same way, on its own.
 """
 
-import fcntl
+import errno
 import os
-import time
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,8 +15,7 @@ from contextlib import contextmanager
 import msgspec
 from msgspec import Struct
 
-from clawperator._base.deadline import Deadline
-from clawperator._base.files import AtomicFile, make_private_folder, read_limited, why
+from clawperator._base.files import AtomicFile, locked, make_private_folder, read_limited, why
 from clawperator._base.text import printable
 from clawperator.errors import ClawError
 
@@ -212,30 +210,15 @@ def _changing() -> Iterator[TrustStore]:
     path = _store_path()
     try:
         make_private_folder(os.path.dirname(path))
-        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            _lock(lock)
+        with locked(f"{path}.lock", _LOCK_SECONDS) as lock:
+            if lock is None:
+                raise BlockingIOError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK))
             store = _load()
             yield store
             with AtomicFile(path, private=True) as out:
                 out.file.write(msgspec.json.format(msgspec.json.encode(store), indent=2) + b"\n")
-        finally:
-            os.close(lock)
     except (OSError, ValueError, RecursionError) as e:
         raise _unusable(path, why(e) if isinstance(e, OSError | ValueError) else "nested too deeply") from e
-
-
-def _lock(descriptor: int) -> None:
-    deadline = Deadline(_LOCK_SECONDS)
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if deadline.is_over:
-                raise
-            time.sleep(0.02)
-        else:
-            return
 
 
 def _unusable(path: str, reason: str) -> ClawError:

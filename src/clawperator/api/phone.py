@@ -1,23 +1,833 @@
-"""A connected device, driven over adb."""
+"""The Python API: connect to a device, and call its actions as methods.
 
+    import clawperator
+
+    phone = clawperator.connect()
+    phone.open_app("com.android.settings")
+    phone.click("Display")
+    print(phone.snapshot().labels())
+
+A method returns the step's result, typed, or raises the step's error: a ``ClawError`` with its code, message and
+hint, and the whole step in ``details["step"]``. A selector is the label of a node, or keywords:
+``click("Display")``, ``click(id="android:id/title", text_contains="disp")``.
+"""
+
+import math
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict, Unpack
 
-from clawperator.api.android_phone import AndroidPhone
-from clawperator.api.calls import milliseconds
-from clawperator.commands.model import BackendName
-from clawperator.contract.execution import validate
-from clawperator.contract.results import ResultEnvelope
-from clawperator.device.adb.client import Device, ShellAnswer
+from clawperator.api.results import (
+    ActionResult,
+    Arrived,
+    FoundNode,
+    LabelValue,
+    Recorded,
+    Scrolled,
+    action_result,
+    json_value,
+    only_step,
+    read_count,
+    read_scrolled,
+    recorded,
+    required_value,
+)
+from clawperator.api.selectors import Selector, SelectorKwargs, find_matcher, require_matcher
+from clawperator.api.snapshot import (
+    ScreenElement,
+    ScreenOutline,
+    ScreenSearch,
+    Snapshot,
+    element_results,
+    outline_result,
+    read_snapshot,
+    search,
+)
+from clawperator.commands.model import BACKENDS, BackendName
+from clawperator.contract.action_params import MAX_GESTURE_MS, KeyName
+from clawperator.contract.actions import click_type
+from clawperator.contract.execution import (
+    LONGEST_WAIT_MS,
+    look_retry,
+    new_command_id,
+    new_execution,
+    single_action,
+    validate,
+    waiting_timeout,
+    with_timeout,
+)
+from clawperator.contract.limits import (
+    MAX_EXECUTION_TIMEOUT_MS,
+    MAX_NAVIGATION_TIMEOUT_MS,
+    MIN_EXECUTION_TIMEOUT_MS,
+)
+from clawperator.contract.results import ResultEnvelope, StepResult
+from clawperator.device.adb.client import Device, ShellAnswer, run_shell
 from clawperator.device.backends.backend import Backend
 from clawperator.device.run.run import run_plan
-from clawperator.device.settings import named_operator
+from clawperator.device.settings import default_backend, default_timeout_ms, named_operator
+from clawperator.errors import ClawError
+from clawperator.policy.gate import approve
 
 if TYPE_CHECKING:
     from clawperator.device.run.references import References
+    from clawperator.ui.node import Node
 
 _LONGEST_SHELL_MS = 3_600_000
+_SOURCE = "clawperator-python"
+
+Direction = Literal["down", "up", "left", "right"]
+Point = tuple[int, int]
+Validator = Literal["temperature", "version", "regex"]
+
+
+class Expect(TypedDict, total=False):
+    """What the screen must show after an action: ``expect={"gone": "Saving", "timeout": 10}``.
+
+    ``text`` is a label that must be on the screen, ``gone`` one that must not, ``app`` the package that must be in
+    the foreground; with ``idle`` the screen must have stopped changing. ``timeout`` is in seconds, by default 5.
+    """
+
+    text: str
+    gone: str
+    app: str
+    idle: bool
+    timeout: float
+
+
+Expected = str | Expect | None
+
+
+class AndroidPhone(ABC):
+    """A phone: every action is a method, and one call is one execution.
+
+    ``ConnectedPhone`` and ``clawperator.testing.SimulatedPhone`` have these methods, so a test that uses only them
+    runs on both. Times are in seconds. ``timeout`` is how long ``click``, ``enter_text`` and the methods that read
+    look for their node (by default about 6.5 seconds), how long a wait waits, or else how long the method may
+    take.
+    """
+
+    # The time of an execution whose call gives none; None for that of its action.
+    _timeout_ms: float | None = None
+
+    @property
+    @abstractmethod
+    def serial(self) -> str:
+        """The name of the device."""
+
+    @abstractmethod
+    def _run(self, document: dict[str, Any]) -> ResultEnvelope:
+        """Validate and run an execution document."""
+
+    @abstractmethod
+    def _references(self) -> "References":
+        """The references of the device."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.serial}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(  # noqa: B027 - nothing to override
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing stays open between calls, so nothing is closed."""
+
+    def run(
+        self, plan: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, timeout: float | None = None
+    ) -> ResultEnvelope:
+        """Run a list of actions as one execution, one action, or a whole execution document.
+
+        The envelope has every step that ran, failed ones too; an error is raised only when nothing ran. An action
+        is a type and params, with an optional id. ``timeout`` is the time for all of them, by default the maximum;
+        an execution document has its own.
+        """
+        limit = None if timeout is None else milliseconds(timeout, MAX_EXECUTION_TIMEOUT_MS)
+        if isinstance(plan, Mapping) and "actions" in plan:
+            return self._execute(with_timeout(dict(plan), limit))
+        timeout_ms = MAX_EXECUTION_TIMEOUT_MS if limit is None else limit
+        command_id = new_command_id("python-")
+        return self._execute(
+            new_execution(_actions(plan), command_id=command_id, source=_SOURCE, timeout_ms=timeout_ms)
+        )
+
+    # Apps and keys
+
+    def open_app(
+        self,
+        package: str,
+        *,
+        user: int | None = None,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+    ) -> ActionResult:
+        """Bring an app to the front, for an Android user or profile by its number, by default the current one."""
+        params = _given(applicationId=package, user=user)
+        return action_result(self._step("open_app", params | _expectation(expect, settle=settle), take=timeout))
+
+    def open_uri(
+        self,
+        uri: str,
+        *,
+        user: int | None = None,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+    ) -> ActionResult:
+        """Open a link in the app that handles it."""
+        params = _given(uri=uri, user=user)
+        return action_result(self._step("open_uri", params | _expectation(expect, settle=settle), take=timeout))
+
+    def close_app(
+        self,
+        package: str,
+        *,
+        user: int | None = None,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+    ) -> ActionResult:
+        """Force-stop an app, for every user unless one is named."""
+        params = _given(applicationId=package, user=user)
+        return action_result(self._step("close_app", params | _expectation(expect, settle=settle), take=timeout))
+
+    def press(
+        self, key: KeyName, *, expect: Expected = None, settle: bool = False, timeout: float | None = None
+    ) -> ActionResult:
+        """Press a key by its name, such as ``back``, ``enter`` or ``volume_up``."""
+        return action_result(
+            self._step("press_key", {"key": key} | _expectation(expect, settle=settle), take=timeout)
+        )
+
+    def back(self, *, expect: Expected = None, settle: bool = False, timeout: float | None = None) -> ActionResult:
+        """Press Back."""
+        return self.press("back", expect=expect, settle=settle, timeout=timeout)
+
+    def home(self, *, expect: Expected = None, settle: bool = False, timeout: float | None = None) -> ActionResult:
+        """Press Home."""
+        return self.press("home", expect=expect, settle=settle, timeout=timeout)
+
+    def recents(
+        self, *, expect: Expected = None, settle: bool = False, timeout: float | None = None
+    ) -> ActionResult:
+        """Press Recents."""
+        return self.press("recents", expect=expect, settle=settle, timeout=timeout)
+
+    # The device
+
+    def rotate(
+        self,
+        orientation: Literal["portrait", "landscape", "0", "90", "180", "270", "auto"],
+        *,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+    ) -> ActionResult:
+        """Rotate the screen; ``auto`` follows the sensor again."""
+        params = {"orientation": orientation, **_expectation(expect, settle=settle)}
+        return action_result(self._step("rotate", params, take=timeout))
+
+    def start_activity(  # noqa: PLR0913 - the parameters of the action
+        self,
+        component: str | None = None,
+        *,
+        action: str | None = None,
+        uri: str | None = None,
+        extras: Mapping[str, str | bool | int | float] | None = None,
+        user: int | None = None,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+    ) -> ActionResult:
+        """Start an activity by its component, or by an action with data and extras."""
+        params = _given(
+            component=component,
+            action=action,
+            uri=uri,
+            extras=None if extras is None else dict(extras),
+            user=user,
+        )
+        return action_result(
+            self._step("start_activity", params | _expectation(expect, settle=settle), take=timeout)
+        )
+
+    def install_app(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        user: int | None = None,
+        expect: Expected = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Install an app from an APK file of this computer, for every user of the device unless one is named."""
+        self._step("install_app", _given(path=os.fspath(path), user=user) | _expectation(expect), take=timeout)
+
+    def uninstall_app(
+        self,
+        package: str,
+        *,
+        user: int | None = None,
+        expect: Expected = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Uninstall an app with its data, for every user of the device unless one is named."""
+        self._step("uninstall_app", _given(applicationId=package, user=user) | _expectation(expect), take=timeout)
+
+    def clear_app_data(
+        self,
+        package: str,
+        *,
+        user: int | None = None,
+        expect: Expected = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Delete the data of an app, by default that of the current user of the device."""
+        self._step("clear_app_data", _given(applicationId=package, user=user) | _expectation(expect), take=timeout)
+
+    def grant_permission(
+        self,
+        package: str,
+        permission: str,
+        *,
+        user: int | None = None,
+        expect: Expected = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Grant a permission to an app, such as ``android.permission.CAMERA``."""
+        params = _given(applicationId=package, permission=permission, user=user)
+        self._step("grant_permission", params | _expectation(expect), take=timeout)
+
+    def revoke_permission(
+        self,
+        package: str,
+        permission: str,
+        *,
+        user: int | None = None,
+        expect: Expected = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Revoke a permission of an app."""
+        params = _given(applicationId=package, permission=permission, user=user)
+        self._step("revoke_permission", params | _expectation(expect), take=timeout)
+
+    def read_logcat(
+        self,
+        package: str,
+        *,
+        since: str | None = None,
+        max_lines: int | None = None,
+        timeout: float | None = None,
+    ) -> list[str]:
+        """The log lines of an app since a duration ago such as ``30s``, by default one minute."""
+        params = _given(applicationId=package, since=since, maxLines=max_lines)
+        return required_value(self._step("read_logcat", params, take=timeout), "text").splitlines()
+
+    # Touch
+
+    def click(  # noqa: PLR0913 - the parameters of the action
+        self,
+        text: str | None = None,
+        *,
+        coordinate: Point | None = None,
+        long: bool = False,
+        focus: bool = False,
+        duration: float | None = None,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> ActionResult:
+        """Click a node or a point, press it long for ``duration`` seconds, or give it the focus."""
+        params: dict[str, Any] = click_type(long=long, focus=focus)
+        matcher = find_matcher(text, selector) if coordinate else require_matcher(text, selector, "click")
+        if matcher:
+            params["matcher"] = matcher
+        if coordinate is not None:
+            x, y = coordinate
+            params["coordinate"] = {"x": x, "y": y}
+        params |= _given(durationMs=_gesture_ms(duration)) | _expectation(expect, settle=settle)
+        return action_result(self._step("click", params, look=timeout))
+
+    def swipe(  # noqa: PLR0913 - the parameters of the action
+        self,
+        direction: Direction | None = None,
+        *,
+        start: Point | None = None,
+        end: Point | None = None,
+        text: str | None = None,
+        distance: float | None = None,
+        duration: float | None = None,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> ActionResult:
+        """Swipe between two points, or move the finger in a direction on a node or the screen."""
+        params = _given(
+            direction=direction,
+            start=_coordinate(start),
+            end=_coordinate(end),
+            matcher=find_matcher(text, selector),
+            distanceRatio=distance,
+            durationMs=_gesture_ms(duration),
+        )
+        return action_result(self._step("swipe", params | _expectation(expect, settle=settle), look=timeout))
+
+    def drag(  # noqa: PLR0913 - the parameters of the action
+        self,
+        text: str | None = None,
+        *,
+        start: Point | None = None,
+        to: Selector | None = None,
+        end: Point | None = None,
+        duration: float | None = None,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> ActionResult:
+        """Press a node or a point long, move it to another, and release it."""
+        params = _given(
+            matcher=find_matcher(text, selector),
+            start=_coordinate(start),
+            toMatcher=None if to is None else require_matcher(None, to, "drag"),
+            end=_coordinate(end),
+            durationMs=_gesture_ms(duration),
+        )
+        return action_result(self._step("drag", params | _expectation(expect, settle=settle), look=timeout))
+
+    def double_tap(
+        self,
+        text: str | None = None,
+        *,
+        coordinate: Point | None = None,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> ActionResult:
+        """Tap a node or a point twice."""
+        params = _given(matcher=find_matcher(text, selector), coordinate=_coordinate(coordinate))
+        return action_result(self._step("double_tap", params | _expectation(expect, settle=settle), look=timeout))
+
+    # Text
+
+    def enter_text(  # noqa: PLR0913 - the parameters of the action
+        self,
+        value: str,
+        *,
+        text: str | None = None,
+        submit: bool = False,
+        clear: bool = False,
+        append: bool = False,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> ActionResult:
+        """Enter a text into a field, by default the focused one.
+
+        It replaces what the field has, unless ``append``. An empty text empties the field.
+        """
+        params = {**_given(matcher=find_matcher(text, selector)), "text": value, "submit": submit}
+        params |= {"clear": clear or not value, **({"append": True} if append else {})}
+        return action_result(self._step("enter_text", params | _expectation(expect, settle=settle), look=timeout))
+
+    def enter_secret(  # noqa: PLR0913 - the parameters of the action
+        self,
+        *,
+        env: str | None = None,
+        file: str | os.PathLike[str] | None = None,
+        text: str | None = None,
+        submit: bool = False,
+        clear: bool = False,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> ActionResult:
+        """Enter the text of an environment variable or of a file. It is in no document, log or result."""
+        source = _given(env=env, file=None if file is None else os.fspath(file))
+        params = {**_given(matcher=find_matcher(text, selector)), "textFrom": source, "submit": submit}
+        params |= {"clear": clear, **_expectation(expect, settle=settle)}
+        return action_result(self._step("enter_text", params, look=timeout))
+
+    # The name of the command.
+    type = enter_text
+
+    def submit(
+        self,
+        text: str | None = None,
+        *,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> ActionResult:
+        """Submit a field with the keyboard's action, by default the focused field."""
+        params = _given(matcher=find_matcher(text, selector))
+        return action_result(self._step("submit_text", params | _expectation(expect, settle=settle), look=timeout))
+
+    # Scrolling
+
+    def scroll(  # noqa: PLR0913 - the parameters of the action
+        self,
+        direction: Direction = "down",
+        *,
+        container: Selector | None = None,
+        distance: float | None = None,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+    ) -> Scrolled:
+        """Scroll once. ``distance`` is the fraction of the container that one swipe covers."""
+        params = _given(direction=direction, container=_container(container), distanceRatio=distance)
+        return read_scrolled(self._step("scroll", params | _expectation(expect, settle=settle), take=timeout))
+
+    def scroll_until(  # noqa: PLR0913 - the parameters of the action
+        self,
+        text: str | None = None,
+        *,
+        direction: Direction = "down",
+        container: Selector | None = None,
+        max_scrolls: int | None = None,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float = 10,
+        **selector: Unpack[SelectorKwargs],
+    ) -> Scrolled:
+        """Scroll until a node is visible, or to the end without a selector."""
+        limit = milliseconds(timeout, LONGEST_WAIT_MS)
+        params = _given(
+            direction=direction,
+            container=_container(container),
+            matcher=find_matcher(text, selector),
+            maxScrolls=max_scrolls,
+            maxDurationMs=limit,
+        )
+        return read_scrolled(
+            self._step("scroll_until", params | _expectation(expect, settle=settle), wait_ms=limit)
+        )
+
+    def scroll_and_click(  # noqa: PLR0913 - the parameters of the action
+        self,
+        text: str | None = None,
+        *,
+        direction: Direction = "down",
+        container: Selector | None = None,
+        max_swipes: int | None = None,
+        long: bool = False,
+        expect: Expected = None,
+        settle: bool = False,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> Scrolled:
+        """Scroll until a node is visible, then click it. The effect is that of the click."""
+        params = _given(
+            direction=direction,
+            container=_container(container),
+            matcher=require_matcher(text, selector, "scroll_and_click"),
+            maxSwipes=max_swipes,
+            clickAfter=True,
+            clickType="long_click" if long else None,
+        )
+        return read_scrolled(
+            self._step("scroll_and_click", params | _expectation(expect, settle=settle), take=timeout)
+        )
+
+    # Reading
+
+    def read(
+        self,
+        text: str | None = None,
+        *,
+        container: Selector | None = None,
+        validator: Validator | None = None,
+        pattern: str | None = None,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> str:
+        """The label of a node. ``pattern`` must match the whole label with the validator ``regex``."""
+        matcher = require_matcher(text, selector, "read")
+        params = _given(
+            matcher=matcher, container=_container(container), validator=validator, validatorPattern=pattern
+        )
+        return required_value(self._step("read_text", params, look=timeout), "text")
+
+    def read_all(
+        self,
+        text: str | None = None,
+        *,
+        container: Selector | None = None,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> list[str]:
+        """The labels of all nodes that match; possibly none."""
+        matcher = require_matcher(text, selector, "read_all")
+        params = _given(matcher=matcher, container=_container(container), all=True)
+        return json_value(self._step("read_text", params, look=timeout), "text", list[str])
+
+    def query(
+        self,
+        text: str | None = None,
+        *,
+        suggest: bool = False,
+        limit: int = 50,
+        timeout: float | None = None,
+        **selector: Unpack[SelectorKwargs],
+    ) -> list[dict[str, Any]]:
+        """The elements that match, each with role, label, resourceId, class, bounds and states; possibly none.
+
+        With ``suggest`` each has ``selectors``: those that match it alone, the most stable first. Without a
+        selector, every element that a user can see or touch.
+        """
+        params = _given(matcher=find_matcher(text, selector), limit=limit, suggest=suggest)
+        return json_value(self._step("query", params, take=timeout), "matches", list[dict[str, Any]])
+
+    def read_value(
+        self, label: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
+    ) -> str:
+        """The value beside a label."""
+        matcher = require_matcher(label, selector, "read_value")
+        step = self._step("read_key_value_pair", {"labelMatcher": matcher}, look=timeout)
+        return required_value(step, "value")
+
+    def read_values(
+        self, label: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
+    ) -> list[LabelValue]:
+        """Every matching label that has a value beside it, with the value."""
+        matcher = require_matcher(label, selector, "read_values")
+        step = self._step("read_key_value_pair", {"labelMatcher": matcher, "all": True}, look=timeout)
+        return json_value(step, "pairs", list[LabelValue])
+
+    def snapshot(self, *, settle: bool = False, timeout: float | None = None) -> Snapshot:
+        """The screen as a tree and as an outline. With ``settle`` it waits until two captures agree."""
+        step = self._step("snapshot_ui", {"settle": True} if settle else None, take=timeout)
+        return read_snapshot(step, self._references)
+
+    def read_outline(
+        self,
+        *,
+        max_tokens: int | None = None,
+        since: str | None = None,
+        settle: bool = False,
+        timeout: float | None = None,
+    ) -> ScreenOutline:
+        """The screen as text: one line for each element a user can see or touch, with its reference.
+
+        ``max_tokens`` cuts it at whole lines; a token is four bytes. With ``since``, the ``snapshot_id`` of an
+        earlier snapshot, only added, removed and changed lines.
+        """
+        params = _given(view="outline", maxTokens=max_tokens, since=since, settle=settle or None)
+        return outline_result(self._step("snapshot_ui", params, take=timeout))
+
+    def read_elements(
+        self, *, max_tokens: int | None = None, settle: bool = False, timeout: float | None = None
+    ) -> list[ScreenElement]:
+        """The elements of the outline as objects."""
+        params = _given(view="json", maxTokens=max_tokens, settle=settle or None)
+        return element_results(self._step("snapshot_ui", params, take=timeout))
+
+    def screenshot(
+        self, path: str | os.PathLike[str] | None = None, *, marks: bool = False, timeout: float | None = None
+    ) -> str:
+        """Save the screen as PNG, by default to a new file in the product home. Returns the path.
+
+        With ``marks`` the references of the outline are drawn on it.
+        """
+        params: dict[str, Any] = {} if path is None else {"path": os.fspath(path)}
+        if marks:
+            params["marks"] = True
+        return required_value(self._step("take_screenshot", params, take=timeout), "path")
+
+    # Searching the screen as it is now
+
+    def find(
+        self, text: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
+    ) -> "Node | None":
+        """The first visible node that matches, or None. It looks once: ``wait`` waits for a node."""
+        require_matcher(text, selector, "find")
+        return next(iter(self._search(text, selector, timeout, several=False)), None)
+
+    def find_all(
+        self, text: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
+    ) -> list["Node"]:
+        """Every visible node that matches; without a selector, every visible node."""
+        return self._search(text, selector, timeout, several=True)
+
+    def shows(
+        self, text: str | None = None, *, timeout: float | None = None, **selector: Unpack[SelectorKwargs]
+    ) -> bool:
+        """Whether a node is visible now."""
+        return self.find(text, timeout=timeout, **selector) is not None
+
+    def labels(self, *, timeout: float | None = None) -> list[str]:
+        """Every visible label, in tree order."""
+        return self._screen(timeout).labels()
+
+    def foreground(self, *, timeout: float | None = None) -> str | None:
+        """The package in the foreground, if the device reports it."""
+        return self.snapshot(timeout=timeout).package
+
+    # Waiting
+
+    def wait(
+        self, text: str | None = None, *, timeout: float = 10, **selector: Unpack[SelectorKwargs]
+    ) -> FoundNode:
+        """Wait until a node is on the screen."""
+        limit = milliseconds(timeout, LONGEST_WAIT_MS)
+        params = {"matcher": require_matcher(text, selector, "wait"), "timeoutMs": limit}
+        data = self._step("wait_for_node", params, wait_ms=limit).data
+        return FoundNode(data.get("resource_id", ""), data.get("label", ""))
+
+    def wait_for_nav(
+        self,
+        package: str | None = None,
+        *,
+        text: str | None = None,
+        timeout: float = 10,
+        **selector: Unpack[SelectorKwargs],
+    ) -> Arrived:
+        """Wait until an app is in the foreground or a node is visible, whichever comes first."""
+        limit = milliseconds(timeout, MAX_NAVIGATION_TIMEOUT_MS)
+        params = _given(expectedPackage=package, expectedNode=find_matcher(text, selector), timeoutMs=limit)
+        data = self._step("wait_for_navigation", params, wait_ms=limit).data
+        return Arrived(data.get("resolved_package"), read_count(data, "elapsed_ms"))
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for a number of seconds while holding the device's lease."""
+        duration = milliseconds(seconds, LONGEST_WAIT_MS)
+        self._step("sleep", {"durationMs": duration}, wait_ms=duration)
+
+    def wait_until_gone(
+        self, text: str | None = None, *, timeout: float = 10, **selector: Unpack[SelectorKwargs]
+    ) -> None:
+        """Wait until no node on the screen matches."""
+        limit = milliseconds(timeout, LONGEST_WAIT_MS)
+        params = {"matcher": require_matcher(text, selector, "wait_until_gone"), "timeoutMs": limit}
+        self._step("wait_until_gone", params, wait_ms=limit)
+
+    def wait_for_text_change(
+        self,
+        text: str | None = None,
+        *,
+        old: str | None = None,
+        timeout: float = 10,
+        **selector: Unpack[SelectorKwargs],
+    ) -> str:
+        """Wait until the label of a node differs from ``old``, by default from its label now, and return it."""
+        limit = milliseconds(timeout, LONGEST_WAIT_MS)
+        matcher = require_matcher(text, selector, "wait_for_text_change")
+        params = _given(matcher=matcher, text=old, timeoutMs=limit)
+        return required_value(self._step("wait_for_text_change", params, wait_ms=limit), "text")
+
+    def wait_until_idle(self, *, quiet: float | None = None, timeout: float = 10) -> None:
+        """Wait until the screen has not changed for ``quiet`` seconds, by default half a second."""
+        limit = milliseconds(timeout, LONGEST_WAIT_MS)
+        quiet_ms = None if quiet is None else milliseconds(quiet, LONGEST_WAIT_MS)
+        self._step("wait_until_idle", _given(quietMs=quiet_ms, timeoutMs=limit), wait_ms=limit)
+
+    def wait_for_any(self, *selectors: str | Selector, timeout: float = 10) -> tuple[int, FoundNode]:
+        """Wait until a node matches one of the selectors, which are labels or dictionaries.
+
+        Returns the index of that selector, and the node.
+        """
+        limit = milliseconds(timeout, LONGEST_WAIT_MS)
+        listed = [
+            require_matcher(one, {}, "wait_for_any")
+            if isinstance(one, str)
+            else require_matcher(None, one, "wait_for_any")
+            for one in selectors
+        ]
+        step = self._step("wait_for_any", {"selectors": listed, "timeoutMs": limit}, wait_ms=limit)
+        found = FoundNode(step.data.get("resource_id", ""), step.data.get("label", ""))
+        return read_count(step.data, "matched_index"), found
+
+    # Recording
+
+    def start_recording(self, session_id: str | None = None, *, timeout: float | None = None) -> Recorded:
+        """Start a recording."""
+        return recorded(self._step("start_recording", _given(sessionId=session_id), take=timeout))
+
+    def stop_recording(self, session_id: str | None = None, *, timeout: float | None = None) -> Recorded:
+        """Finish the active recording; with an id, only that one."""
+        return recorded(self._step("stop_recording", _given(sessionId=session_id), take=timeout))
+
+    @abstractmethod
+    def pull_recording(
+        self,
+        session_id: str | None = None,
+        folder: str | os.PathLike[str] = "recordings",
+        *,
+        timeout: float | None = None,
+    ) -> str:
+        """Pull a recording from the device, by default the last one. Returns the path of the file."""
+
+    def recording(self, session_id: str | None = None) -> "RecordingSession":
+        """Record while a ``with`` block runs."""
+        return RecordingSession(self, session_id)
+
+    # The shell
+
+    @abstractmethod
+    def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:
+        """Run one command on the device. Its arguments are quoted: the shell interprets none of them."""
+
+    # Running an action
+
+    def _step(
+        self,
+        action: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        look: float | None = None,
+        wait_ms: int | None = None,
+        take: float | None = None,
+    ) -> StepResult:
+        """The step of one action, or its error.
+
+        The times are those of the action: ``look`` is how many seconds it looks for its node, ``wait_ms`` how long
+        it waits by its own params, ``take`` how many seconds the execution may take.
+        """
+        timeout_ms = self._timeout_ms
+        if look is not None:
+            wait_ms = milliseconds(look, LONGEST_WAIT_MS)
+            params = {**(params or {}), "retry": look_retry(wait_ms)}
+        if wait_ms is not None:
+            timeout_ms = waiting_timeout(wait_ms)
+        if take is not None:
+            timeout_ms = milliseconds(take, MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS)
+        document = single_action(action, params, timeout_ms=timeout_ms, source=_SOURCE)
+        return only_step(self._execute(document), self.serial)
+
+    def _execute(self, document: dict[str, Any]) -> ResultEnvelope:
+        """Run a document, and pass it with its result to the listeners."""
+        listeners = tuple(_LISTENERS)
+        for listener in listeners:
+            listener.started(self, document)
+        try:
+            envelope = self._run(document)
+        except ClawError as e:
+            for listener in listeners:
+                listener.ended(self, document, e)
+            raise
+        for listener in listeners:
+            listener.ended(self, document, envelope)
+        return envelope
+
+    def _search(
+        self, text: str | None, selector: SelectorKwargs, timeout: float | None, *, several: bool
+    ) -> list["Node"]:
+        references = self._references() if "ref" in selector else None
+        return search(self._screen(timeout), text, selector, references, several=several)
+
+    def _screen(self, timeout: float | None) -> ScreenSearch:
+        return self.snapshot(timeout=timeout)
 
 
 class ConnectedPhone(AndroidPhone):
@@ -53,7 +863,7 @@ class ConnectedPhone(AndroidPhone):
         """Pull a recording from the device, by default the last one. Returns the path of the file."""
         from clawperator.device.operators import find_operator
         from clawperator.device.recordings import PULL_SECONDS, pull_recording
-        from clawperator.policy.enforcement import check_call
+        from clawperator.policy.gate import check_call
 
         check_call("recording_pull", "act", session_id or "")
         limit = milliseconds(PULL_SECONDS if timeout is None else timeout, _LONGEST_SHELL_MS)
@@ -66,9 +876,8 @@ class ConnectedPhone(AndroidPhone):
 
         A shell can do anything: under a policy it requires the level full.
         """
-        from clawperator.device.adb.client import run_shell
         from clawperator.device.adb.quoting import command_line
-        from clawperator.policy.enforcement import check_call
+        from clawperator.policy.gate import check_call
 
         check_call("shell", "full", command_line(command, *arguments), command)
 
@@ -83,9 +892,202 @@ class ConnectedPhone(AndroidPhone):
     def _run(self, document: dict[str, Any]) -> ResultEnvelope:
         plan = validate(document)
         return run_plan(
-            plan,
+            approve(plan),
             self.device,
             package=self._package,
             backend=self._backend,
             allow_schemes=self._allow_schemes,
         ).envelope
+
+
+def connect(
+    serial: str | None = None,
+    *,
+    operator_package: str | None = None,
+    backend: BackendName | None = None,
+    allow_schemes: Sequence[str] = (),
+) -> ConnectedPhone:
+    """Connect to the device with this serial, or to the user's default device, or to the only ready one.
+
+    ``operator_package``, ``backend`` and ``allow_schemes`` mean the same as the command-line flags, and have the
+    same defaults: environment variables, then ``clawperator.toml``. Nothing stays open: each action uses a
+    connection of its own and holds the device's lease while it runs.
+    """
+    from clawperator.device.discovery import resolve_device
+
+    if backend is None:
+        backend = default_backend()
+    elif backend not in BACKENDS:
+        raise ClawError("USAGE", f"unknown backend {backend!r}", hint=f"Use one of: {', '.join(BACKENDS)}.")
+    return ConnectedPhone(
+        resolve_device(serial),
+        operator_package=operator_package,
+        backend=backend,
+        allow_schemes=allow_schemes,
+        timeout_ms=default_timeout_ms(),
+    )
+
+
+class RecordingSession:
+    """A recording that runs while the ``with`` block does."""
+
+    def __init__(self, device: AndroidPhone, session_id: str | None) -> None:
+        self._device = device
+        self._requested_id = session_id
+        self._recorded: Recorded | None = None
+
+    def __enter__(self) -> Self:
+        self._recorded = self._device.start_recording(self._requested_id)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._recorded = self._device.stop_recording(self.session_id)
+            return
+        with suppress(ClawError):  # the error of the block matters more
+            self._device.stop_recording(self.session_id)
+
+    @property
+    def result(self) -> Recorded:
+        """Its session and file; after the block also its number of events."""
+        if self._recorded is None:
+            raise ClawError("RECORDING_NOT_IN_PROGRESS", "the recording has not started")
+        return self._recorded
+
+    @property
+    def session_id(self) -> str:
+        return self.result.session_id
+
+    def pull(self, folder: str | os.PathLike[str] = "recordings") -> str:
+        """Pull it from the device, after the block. Returns the path of the file."""
+        return self._device.pull_recording(self.session_id, folder)
+
+
+class AsyncRecording:
+    """A recording that runs while the ``async with`` block does."""
+
+    def __init__(self, recording: RecordingSession) -> None:
+        self._recording = recording
+
+    async def __aenter__(self) -> Self:
+        import asyncio
+
+        starting = asyncio.ensure_future(asyncio.to_thread(self._recording.__enter__))
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError as e:
+            with suppress(ClawError):  # it starts all the same, and must be stopped
+                await starting
+                await self.__aexit__(type(e), e, e.__traceback__)
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import asyncio
+
+        await asyncio.to_thread(self._recording.__exit__, kind, error, trace)
+
+    @property
+    def result(self) -> Recorded:
+        """Its session and file; after the block also its number of events."""
+        return self._recording.result
+
+    @property
+    def session_id(self) -> str:
+        return self._recording.session_id
+
+    async def pull(self, folder: str | os.PathLike[str] = "recordings") -> str:
+        """Pull it from the device, after the block. Returns the path of the file."""
+        import asyncio
+
+        return await asyncio.to_thread(self._recording.pull, folder)
+
+
+class CallListener(Protocol):
+    """Learns of every execution of every phone in this process. Its methods must not raise."""
+
+    def started(self, phone: AndroidPhone, document: Mapping[str, Any]) -> None: ...
+    def ended(
+        self, phone: AndroidPhone, document: Mapping[str, Any], outcome: ResultEnvelope | ClawError
+    ) -> None: ...
+
+
+_LISTENERS: list[CallListener] = []
+
+
+@contextmanager
+def listening_to_calls(listener: CallListener) -> Iterator[None]:
+    """Report the executions of all phones in this process to a listener while the ``with`` block runs."""
+    _LISTENERS.append(listener)
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(listener)
+
+
+def _expectation(expect: Expected, *, settle: bool = False) -> dict[str, Any]:
+    """What comes after the action, as params: the expectation, and whether the screen settles first.
+
+    A text alone is a label that must be on the screen.
+    """
+    settling = {"settle": True} if settle else {}
+    if expect is None:
+        return settling
+    given: Expect = {"text": expect} if isinstance(expect, str) else expect
+    params: dict[str, Any] = {name: value for name, value in given.items() if name != "timeout"}
+    if "timeout" in given:
+        params["timeoutMs"] = milliseconds(given["timeout"], LONGEST_WAIT_MS)
+    return {"expect": params, **settling}
+
+
+def _given(**params: Any) -> dict[str, Any]:
+    """The parameters without those that are None."""
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _container(container: Selector | None) -> dict[str, Any] | None:
+    return None if container is None else require_matcher(None, container, "container")
+
+
+def milliseconds(seconds: float, most_ms: int, least_ms: int = 0) -> int:
+    """Seconds as milliseconds; ``EXECUTION_VALIDATION_FAILED`` outside of the limits."""
+    if not (math.isfinite(seconds) and least_ms <= seconds * 1000 <= most_ms):
+        raise _invalid(
+            f"the timeout must be from {least_ms / 1000:g} to {most_ms / 1000:g} seconds, not {seconds}",
+            f"Pass timeout= with a number of seconds from {least_ms / 1000:g} to {most_ms / 1000:g}.",
+        )
+    return round(seconds * 1000)
+
+
+def _gesture_ms(seconds: float | None) -> int | None:
+    return None if seconds is None else milliseconds(seconds, MAX_GESTURE_MS)
+
+
+def _coordinate(point: Point | None) -> dict[str, Any] | None:
+    return None if point is None else {"x": point[0], "y": point[1]}
+
+
+def _actions(plan: Any) -> list[Mapping[str, Any]]:
+    """The actions of a list, or the only action; ``EXECUTION_VALIDATION_FAILED`` for anything else."""
+    actions = [plan] if isinstance(plan, Mapping) else plan
+    if isinstance(actions, Sequence) and not isinstance(actions, str | bytes | bytearray):
+        if all(isinstance(action, Mapping) and "type" in action for action in actions):
+            return list(actions)
+        actions = next(a for a in actions if not (isinstance(a, Mapping) and "type" in a))
+        found = f"an action without a type: {sorted(map(str, actions))}" if isinstance(actions, Mapping) else None
+        raise _invalid(f"run got {found or f'{type(actions).__name__} as an action'}", _RUN_HINT)
+    raise _invalid(f"run takes actions, not {type(plan).__name__}", _RUN_HINT)
+
+
+_RUN_HINT = (
+    'Pass a list of actions such as [{"type": "press_key", "params": {"key": "home"}}], one such action, or an '
+    "execution document with commandId, taskId, source, expectedFormat, timeoutMs and actions."
+)
+
+
+def _invalid(message: str, hint: str) -> ClawError:
+    return ClawError("EXECUTION_VALIDATION_FAILED", message, hint=hint, operation="validate")

@@ -1,7 +1,7 @@
-"""What the params of actions share: types of single params, rules of texts, and templates of executions."""
+"""What the params of actions share: types of single params, keys, rules of texts, and templates of executions."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -43,6 +43,77 @@ Settle = Annotated[
     Meta(description="on plain adb: also capture before, and until two captures agree, to know the effect"),
 ]
 All = Annotated[bool, Meta(description="return every match, not only the first")]
+OperatorKey = Literal["back", "home", "recents"]
+KeyName = Literal[
+    OperatorKey,
+    "enter",
+    "tab",
+    "space",
+    "delete",
+    "forward_delete",
+    "escape",
+    "up",
+    "down",
+    "left",
+    "right",
+    "center",
+    "page_up",
+    "page_down",
+    "move_home",
+    "move_end",
+    "menu",
+    "search",
+    "volume_up",
+    "volume_down",
+    "volume_mute",
+    "power",
+    "wakeup",
+    "sleep",
+    "camera",
+    "media_play_pause",
+    "media_stop",
+    "media_next",
+    "media_previous",
+    "media_rewind",
+    "media_fast_forward",
+]
+
+KEY_CODES: Mapping[KeyName, int] = {
+    "back": 4,
+    "home": 3,
+    "recents": 187,
+    "enter": 66,
+    "tab": 61,
+    "space": 62,
+    "delete": 67,
+    "forward_delete": 112,
+    "escape": 111,
+    "up": 19,
+    "down": 20,
+    "left": 21,
+    "right": 22,
+    "center": 23,
+    "page_up": 92,
+    "page_down": 93,
+    "move_home": 122,
+    "move_end": 123,
+    "menu": 82,
+    "search": 84,
+    "volume_up": 24,
+    "volume_down": 25,
+    "volume_mute": 164,
+    "power": 26,
+    "wakeup": 224,
+    "sleep": 223,
+    "camera": 27,
+    "media_play_pause": 85,
+    "media_stop": 86,
+    "media_next": 87,
+    "media_previous": 88,
+    "media_rewind": 89,
+    "media_fast_forward": 90,
+}
+OPERATOR_KEYS: frozenset[KeyName] = frozenset({"back", "home", "recents"})
 
 
 class Coordinate(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,6 +1,6 @@
 """The actions of the Operator's contract: one Struct for the params of each, registered with its row.
 
-The rows for apps and recordings are in ``app_actions.py``, those of the host in the other ``*_actions.py``.
+The rows of the actions that only the host runs are in ``host_actions.py``.
 A Struct's fields hold the defaults that the device uses; its ``rules`` hold what a type cannot express.
 Validation, executions, schemas, tools and reference docs derive from here.
 """
@@ -11,29 +11,34 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from clawperator._base.text import compile_pattern, is_blank
-from clawperator.contract import (
-    app_actions,  # noqa: F401 - registers the first rows
-    limits,
-)
+from clawperator.contract import limits
 from clawperator.contract.action_params import (
+    APP_CLOSE,
+    APP_LAUNCH,
     MAX_GESTURE_MS,
     ONCE,
+    OPERATOR_KEYS,
+    SESSION_ID,
     UI_READINESS,
     UI_SCROLL,
     Again,
     All,
+    AppParams,
     ClickAfter,
     ClickType,
     Container,
     Coordinate,
     Direction,
     EffectParams,
+    KeyName,
     NavigationMs,
     Ratio,
+    Settle,
     SettleMs,
     Target,
     Text,
     TextSource,
+    User,
     ViewParams,
     WaitMs,
     cli_template,
@@ -50,9 +55,88 @@ from clawperator.contract.action_types import (
     Template,
     register,
 )
-from clawperator.contract.keys import OPERATOR_KEYS, KeyName
 from clawperator.contract.selectors import NodeSelector, Problem
 from clawperator.errors import ClawError
+
+
+@register(
+    ActionType(
+        "open_app",
+        "Open an app by package name.",
+        cli_template("open_app", 15_000, task_id="cli-action-open-app"),
+        takes_app_name=True,
+        resolves_label=True,
+        host_params=("user",),
+        model_tool="app",
+    )
+)
+class OpenAppParams(AppParams, frozen=True):
+    retry: Again = APP_LAUNCH
+    settle: Settle = False
+
+
+@register(
+    ActionType(
+        "open_uri",
+        "Open a URI in the app that handles it.",
+        cli_template("open_uri", 15_000, task_id="cli-action-open-uri"),
+        aliases=("open_url",),
+        uri_param="uri",
+        host_params=("user",),
+        model_tool="app",
+    )
+)
+class OpenUriParams(EffectParams, frozen=True):
+    uri: Annotated[str, Meta(max_length=limits.MAX_URI_LENGTH, description="URI to open")]
+    retry: Again = APP_LAUNCH
+    user: User = UNSET
+
+    def rules(self) -> Iterator[Problem]:
+        return text_rules("uri", self.uri, limits.MAX_URI_LENGTH)
+
+
+@register(
+    ActionType(
+        "close_app",
+        "Force-stop an app.",
+        cli_template("close-", action_id="close"),
+        runs_on_host=True,
+        without_screen=True,
+        resolves_label=True,
+        model_tool="app",
+    )
+)
+class CloseAppParams(AppParams, frozen=True):
+    retry: Again = APP_CLOSE
+    settle: Settle = False
+
+
+@register(
+    ActionType(
+        "stop_recording",
+        "Stop the running recording.",
+        cli_template("stop_recording", 15_000, task_id="cli-record-stop"),
+        family="recording",
+        model_tool="recording",
+    )
+)
+@register(
+    ActionType(
+        "start_recording",
+        "Start recording on the device.",
+        cli_template("start_recording", 10_000, task_id="cli-record-start"),
+        family="recording",
+        model_tool="recording",
+    )
+)
+class RecordingParams(Params, frozen=True):
+    sessionId: (
+        Annotated[str, Meta(max_length=limits.MAX_ID_LENGTH, description="letters, digits, _ and -")] | UnsetType
+    ) = UNSET
+
+    def rules(self) -> Iterator[Problem]:
+        message = "may contain only letters, digits, _ and -"
+        return text_rules("sessionId", self.sessionId, limits.MAX_ID_LENGTH, SESSION_ID, message)
 
 
 @register(
@@ -357,7 +441,7 @@ class ReadKeyValuePairParams(Params, frozen=True):
 
 def _register_host_actions() -> None:
     # Importing them registers their rows.
-    from clawperator.contract import device_actions, input_actions, query_actions, wait_actions  # noqa: F401
+    from clawperator.contract import host_actions  # noqa: F401
 
 
 ACTIONS: Mapping[str, ActionType] = ActionRegistry(_register_host_actions)

@@ -5,6 +5,7 @@ document to a plan: it takes any JSON value, renames aliases, checks everything 
 returns the typed execution with defaults beside the document to send, which holds only what the caller gave.
 """
 
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,15 +13,16 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import fields
 
 from clawperator._base.text import is_blank, utf16_length
 from clawperator._base.typed import convert
 from clawperator.contract import limits
-from clawperator.contract.action_params import DEFAULT_EXPECT_MS
+from clawperator.contract.action_params import DEFAULT_EXPECT_MS, UI_READINESS
 from clawperator.contract.action_types import Params
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.normalise import normalise_execution
-from clawperator.contract.selectors import Problem
+from clawperator.contract.selectors import NodeMatcher, NodeSelector, Problem
 from clawperator.errors import ClawError
 
 Id = Annotated[str, Meta(min_length=1, max_length=limits.MAX_ID_LENGTH)]
@@ -34,6 +36,15 @@ LONGEST_WAIT_MS = limits.MAX_EXECUTION_TIMEOUT_MS - _WAIT_MARGIN_MS
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 Mode = Literal["direct", "artifact_compiled"]
+_MATCHER_FIELDS = frozenset(NodeMatcher.__struct_fields__)
+_SELECTOR_PARAMS = ("matcher", "container", "expectedNode", "labelMatcher")
+# Looking for a node: the first pause if the time allows it, how often a device looks, and how pauses grow.
+_FIRST_PAUSE_MS = 500
+_MAX_ATTEMPTS = 10
+_MAX_GROWTH = 1.25
+# The end of an execution's time that is left for acting and for the result.
+_RESERVED_MS = 1_000
+_RESERVED_PART = 0.25
 
 
 class Action(Struct, frozen=True):
@@ -219,3 +230,75 @@ def _id_rules(value: str, path: str) -> Iterator[Problem]:
         yield path, "must not be blank"
     elif utf16_length(value) > most:
         yield path, f"is longer than {most} characters"
+
+
+def needs_host(action: Action) -> bool:
+    """Whether the host must run an action: the Operator does not know the action, a param or a selector field."""
+    row, params = ACTIONS[action.type], action.params
+    if row.runs_on_host or params.only_for_host:
+        return True
+    defaults = dict(zip(reversed(params.__struct_fields__), reversed(params.__struct_defaults__), strict=False))
+    for name in params.__struct_fields__:
+        value = getattr(params, name)
+        if isinstance(value, NodeSelector) and not value.for_operator:
+            return True
+        if name in row.host_params and value is not UNSET and value != defaults.get(name):
+            return True
+    return False
+
+
+def operator_action(action: Mapping[str, Any]) -> dict[str, Any]:
+    """The action as an Operator receives it: the params and matcher fields of its contract, nothing else.
+
+    ``ValueError`` when it has something that the host must resolve. An Operator ignores unknown keys, and must
+    never run an action with a condition left out.
+    """
+    row = ACTIONS[action["type"]]
+    if row.runs_on_host:
+        raise ValueError(f"the host must run {row.name}")
+    made = {name: action[name] for name in ("id", "type")}
+    if "params" not in action:
+        return made
+    known = set(row.params.__struct_fields__) - {*row.host_params, *row.result_params}
+    params = {name: value for name, value in action["params"].items() if name in known}
+    for name in _SELECTOR_PARAMS:
+        if isinstance(params.get(name), Mapping) and (unknown := params[name].keys() - _MATCHER_FIELDS):
+            raise ValueError(f"the host must resolve {', '.join(sorted(unknown))} of {row.name}")
+    return {**made, "params": params}
+
+
+def looks_for_node(action: str) -> bool:
+    """Whether the action looks for a node more than once, by its ``retry``."""
+    return any(field.name == "retry" and field.default == UI_READINESS for field in fields(ACTIONS[action].params))
+
+
+def retry_within(timeout_ms: float) -> dict[str, Any]:
+    """The retry policy that looks for a node for most of an execution's time."""
+    return look_retry(round(timeout_ms - min(_RESERVED_MS, timeout_ms * _RESERVED_PART)))
+
+
+def look_retry(look_ms: int) -> dict[str, Any]:
+    """The retry policy that looks for a node for this long: often at first, then less often."""
+    pauses = min(math.ceil(look_ms / _FIRST_PAUSE_MS), _MAX_ATTEMPTS - 1)
+    if pauses == 0:
+        return {"maxAttempts": 1}
+    growth = _growth(look_ms / _FIRST_PAUSE_MS, pauses)
+    first = look_ms / sum(growth**i for i in range(pauses))
+    return {
+        "maxAttempts": pauses + 1,
+        "initialDelayMs": first,
+        "maxDelayMs": first * growth ** (pauses - 1),
+        "backoffMultiplier": growth,
+    }
+
+
+def _growth(total: float, count: int) -> float:
+    """The factor by which ``count`` numbers grow from 1 to a sum of ``total``, from 1 to ``_MAX_GROWTH``."""
+    low, high = 1.0, _MAX_GROWTH
+    for _ in range(30):
+        middle = (low + high) / 2
+        if sum(middle**i for i in range(count)) < total:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,4 +1,4 @@
-"""Device discovery: running simulated phones, and the devices of the adb server."""
+"""Device discovery: running simulated phones, and the devices of the adb server; whether a device is awake."""
 
 import re
 import time
@@ -13,9 +13,9 @@ from clawperator._base.home import SERIAL, PhoneFolder, PhoneRecord, phone_folde
 from clawperator._base.notes import note, show_status, trace
 from clawperator._base.settings import setting
 from clawperator._base.text import one_line
-from clawperator.device.adb.client import Device, Endpoint
+from clawperator.device.adb.client import Device, Endpoint, run_shell
 from clawperator.device.adb.server import NoServerError, adb_endpoint, ask_server, server_failed
-from clawperator.device.serials import NO_SERIAL, device_flag, is_serial, shell_word
+from clawperator.device.serials import NO_SERIAL, adb_flag, device_flag, is_serial, shell_word
 from clawperator.errors import ClawError
 
 READY = "device"
@@ -33,6 +33,8 @@ _MODEL = re.compile(r" model:([^ ]+)")
 _PATH = re.compile(r" (usb:[^ ]+)(?: |$)")
 # Serials of devices on the network: host:port, and the names of the mDNS services _adb-tls-connect and _adb.
 _WIRELESS = re.compile(r"(?:\[[^\]]+\]|[^:\[\]]+):[0-9]{1,5}|.*\._adb(?:-tls-connect)?\._tcp\.?(?:local\.?)?")
+_WAKE_SECONDS = 5.0
+_WAKEFULNESS = re.compile(r"mWakefulness=(\w{1,32})")
 
 
 class _Row(Struct, frozen=True):
@@ -330,3 +332,25 @@ def _several(serials: list[str]) -> ClawError:
         details={"devices": serials},
         operation="connect",
     )
+
+
+def known_device(serial: str | None) -> Device | None:
+    """The named or set device, or the only simulated phone. The adb server is not started to find one."""
+    if serial is not None or setting("device") is not None:
+        return resolve_device(serial)
+    simulated = list(simulated_phones().values())
+    return Device(simulated[0].serial, simulated_endpoint(simulated[0])) if len(simulated) == 1 else None
+
+
+def require_awake(device: Device) -> None:
+    """``DEVICE_NOT_INTERACTIVE`` when the device reports that it is asleep."""
+    found = _WAKEFULNESS.search(run_shell(device, "dumpsys power", seconds=_WAKE_SECONDS).text)
+    if found is not None and found[1] in ("Asleep", "Dozing"):
+        raise ClawError(
+            "DEVICE_NOT_INTERACTIVE",
+            f"device {device.serial} is asleep",
+            hint=f"Run 'adb {adb_flag(device.serial)} shell input keyevent WAKEUP', or press its power button.",
+            details={"deviceId": device.serial, "wakefulness": found[1]},
+            operation="wake",
+            target=device.serial,
+        )

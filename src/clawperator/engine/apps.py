@@ -1,10 +1,27 @@
-"""Actions on the device as a whole: apps, URIs and keys."""
+"""Actions on apps and on the device as a whole: apps, links, keys, rotation, installed apps and their log."""
 
-from clawperator.contract.actions import PressKeyParams
-from clawperator.contract.app_actions import CloseAppParams, OpenAppParams, OpenUriParams
-from clawperator.contract.device_actions import RotateParams, StartActivityParams
+import os
+
+from clawperator.contract.actions import CloseAppParams, OpenAppParams, OpenUriParams, PressKeyParams
+from clawperator.contract.host_actions import (
+    ClearAppDataParams,
+    GrantPermissionParams,
+    InstallAppParams,
+    ReadLogcatParams,
+    RevokePermissionParams,
+    RotateParams,
+    StartActivityParams,
+    UninstallAppParams,
+)
 from clawperator.engine.context import ActionContext, StepData, failure, unsupported
-from clawperator.engine.driver import ActivityControl, AppControl, Driver, RotationControl
+from clawperator.engine.driver import (
+    ActivityControl,
+    AppControl,
+    Driver,
+    LogSource,
+    PackageControl,
+    RotationControl,
+)
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle, try_look
 from clawperator.engine.targets import describe
@@ -117,3 +134,52 @@ def press_key(context: ActionContext, params: PressKeyParams) -> StepData:
     method = "key_event" if params.only_for_host else "global_action"
     data = evidence(describe(key=params.key), 1, method, settle(context, before))
     return {"key": params.key, **data}
+
+
+def install_app(context: ActionContext, params: InstallAppParams) -> StepData:
+    if not os.path.isfile(params.path):  # checked first: nothing was dispatched
+        raise ClawError(
+            "ANDROID_PACKAGE_FAILED",
+            f"no such file: {params.path}",
+            hint="Pass the path of an APK file of this computer.",
+            details={"path": params.path},
+        )
+    size = _package_control(context).install(params.path)
+    return {"path": params.path, "size_bytes": str(size)}
+
+
+def uninstall_app(context: ActionContext, params: UninstallAppParams) -> StepData:
+    _package_control(context).uninstall(params.applicationId)
+    return {"application_id": params.applicationId}
+
+
+def clear_app_data(context: ActionContext, params: ClearAppDataParams) -> StepData:
+    _package_control(context).clear_data(params.applicationId)
+    return {"application_id": params.applicationId}
+
+
+def grant_permission(context: ActionContext, params: GrantPermissionParams) -> StepData:
+    _package_control(context).set_permission(params.applicationId, params.permission, granted=True)
+    return {"application_id": params.applicationId, "permission": params.permission}
+
+
+def revoke_permission(context: ActionContext, params: RevokePermissionParams) -> StepData:
+    _package_control(context).set_permission(params.applicationId, params.permission, granted=False)
+    return {"application_id": params.applicationId, "permission": params.permission}
+
+
+def read_logcat(context: ActionContext, params: ReadLogcatParams) -> StepData:
+    driver = context.driver_or_timeout()
+    if not isinstance(driver, LogSource):
+        raise unsupported("read the log")
+    lines = driver.read_log(params.applicationId, params.since, params.maxLines)
+    return {"application_id": params.applicationId, "line_count": str(len(lines)), "text": "\n".join(lines)}
+
+
+def _package_control(context: ActionContext) -> PackageControl:
+    """The driver, for a change of installed apps."""
+    driver = context.driver_or_timeout()
+    if not isinstance(driver, PackageControl):
+        raise unsupported("change installed apps")
+    context.progress.dispatched = True
+    return driver

@@ -13,8 +13,8 @@ from clawperator.contract.action_params import TextSource
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.driver import CaptureCost, Clock, Driver
 from clawperator.errors import ClawError
-from clawperator.ui.find import find_nodes
 from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui.select import find_nodes
 
 # Type checkers know this name; importing it from typing would cost every command some milliseconds.
 TYPE_CHECKING = False

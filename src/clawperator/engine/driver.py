@@ -10,8 +10,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from clawperator.contract.action_params import UserChoice
-from clawperator.contract.keys import KeyName
+from clawperator.contract.action_params import KeyName, UserChoice
 from clawperator.ui.node import Bounds, Hierarchy, Node
 
 NodeAction = Literal["click", "long_click", "focus", "select"]

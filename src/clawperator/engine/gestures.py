@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.contract.action_params import Coordinate
-from clawperator.contract.input_actions import DoubleTapParams, DragParams, SwipeParams
+from clawperator.contract.host_actions import DoubleTapParams, DragParams, SwipeParams
 from clawperator.contract.selectors import NodeSelector
 from clawperator.engine.context import ActionContext, StepData, unsupported
 from clawperator.engine.driver import Driver, GestureInput

@@ -18,19 +18,7 @@ from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action, Execution
 from clawperator.contract.results import DISPATCHED, ResultEnvelope, StepResult, outcome_of
 from clawperator.contract.selectors import NodeSelector
-from clawperator.engine import (
-    apps,
-    clicks,
-    gestures,
-    observe,
-    packages,
-    query,
-    reads,
-    scrolls,
-    text_entry,
-    waiting,
-    waits,
-)
+from clawperator.engine import apps, clicks, gestures, observe, scrolls, text_entry, waits
 from clawperator.engine.context import (
     ActionContext,
     ActionProgress,
@@ -44,7 +32,7 @@ from clawperator.engine.context import (
     valid_text,
 )
 from clawperator.engine.driver import CaptureCost, Clock, Driver, UserControl
-from clawperator.engine.expectations import check_expectation
+from clawperator.engine.waits import check_expectation
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
 
@@ -54,7 +42,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clawperator.engine.selection import ReferenceLookup
 
-_MODULES = (apps, clicks, gestures, observe, packages, query, reads, scrolls, text_entry, waiting, waits)
+_MODULES = (apps, clicks, gestures, observe, scrolls, text_entry, waits)
 Runner = Callable[[ActionContext, Any], StepData]
 # The function that runs an action has its name.
 RUNNERS: Mapping[str, Runner] = {

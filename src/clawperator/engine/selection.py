@@ -7,15 +7,13 @@ import msgspec
 
 from clawperator._base.text import one_line, printable
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
-from clawperator.engine.privacy import shown_label
 from clawperator.errors import ClawError
-from clawperator.ui.find import find_nodes
-from clawperator.ui.nearest import nearest_matches
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.outline import Outline
+from clawperator.ui.privacy import shown_label
 from clawperator.ui.refs import ElementFingerprint, locate, stale_reference
-from clawperator.ui.select import AmbiguousSelectorError, select_nodes
-from clawperator.ui.suggest import suggest_selectors
+from clawperator.ui.select import AmbiguousSelectorError, find_nodes, select_nodes
+from clawperator.ui.suggest import nearest_matches, suggest_selectors
 
 MAX_CANDIDATES = 10
 _MAX_LABEL = 120

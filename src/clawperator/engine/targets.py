@@ -9,10 +9,10 @@ from msgspec import UnsetType
 from clawperator._base.text import printable
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.context import ActionContext
-from clawperator.engine.privacy import shown_label
 from clawperator.errors import ClawError
 from clawperator.ui.hit_test import HitTest, takes_touch
 from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.ui.privacy import shown_label
 
 # How many levels above a node its clickable ancestor may be.
 LEVELS = 8

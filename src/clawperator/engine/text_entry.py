@@ -10,19 +10,17 @@ from clawperator._base.secret_text import SHORTEST
 from clawperator._base.text import one_line
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.actions import EnterTextParams
-from clawperator.contract.input_actions import SubmitTextParams
+from clawperator.contract.host_actions import SubmitTextParams
 from clawperator.contract.selectors import NodeMatcher
-from clawperator.engine.chosen import Choice
-from clawperator.engine.clicks import press
+from clawperator.engine.clicks import Choice, press
 from clawperator.engine.context import ActionContext, StepData, string_details
 from clawperator.engine.driver import Driver, KeyTyping, NodeActions, TargetActions
-from clawperator.engine.privacy import mask_secrets, mask_step_data
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, Settled, evidence, look, settle
 from clawperator.engine.targets import FOCUSED_FIELD, describe_node, nearest_self_or_ancestor, resolve
 from clawperator.errors import ClawError
 from clawperator.ui.node import HIDDEN, Hierarchy, Node
-from clawperator.ui.passwords import has_password
+from clawperator.ui.privacy import has_password, mask_secrets, mask_step_data
 
 _FIELDS = ("edittext", "autocompletetextview")
 _MAX_SHOWN = 120

@@ -19,7 +19,8 @@ from clawperator._base.deadline import Deadline, limited
 from clawperator.commands.model import BackendName
 from clawperator.errors import ClawError
 from clawperator.operations.model import Operation, ParamField, Params, Rule, given_fields
-from clawperator.policy.enforcement import check_calls, policy_in_force
+from clawperator.policy.actions import all_names
+from clawperator.policy.gate import check_calls, policy_in_force
 from clawperator.policy.rules import PolicyEntry
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> Pol
     names = operation_names(operation)
     subjects = subjects_of(operation, params)
     own = names[0] if entry.name in ("cli", "http") else operation.tool_name
-    performed = (*names, *operation.performs)
+    performed = (*names, *all_names(operation.performs))
     return PolicyEntry(own, operation.level_of(params), names, lambda _: subjects, lambda _: performed, names)
 
 

@@ -85,7 +85,6 @@ class CreateAvdParams(AvdParams, frozen=True, kw_only=True):
     route="POST /android/emulators/create",
     errors=("EMULATOR_UNSUPPORTED", *_ERRORS),
     seconds=_HOUR_SECONDS,
-    examples=("clawperator emulator create",),
     notes="An existing one is not overwritten. The SDK's licences are accepted.",
 )
 def create(params: CreateAvdParams, _: Caller) -> Avd:
@@ -115,7 +114,6 @@ def create(params: CreateAvdParams, _: Caller) -> Avd:
     route="POST /android/emulators/{name}/start",
     errors=("EMULATOR_ALREADY_RUNNING", *_ERRORS),
     seconds=_LONG_SECONDS,
-    examples=("clawperator emulator start",),
 )
 def start(params: AvdParams, caller: Caller) -> emulator.StartedEmulator:
     return emulator.start_emulator(params.name, _timeouts(caller))
@@ -137,7 +135,6 @@ class StoppedEmulator(Struct, frozen=True):
     route="POST /android/emulators/{name}/stop",
     errors=("EMULATOR_NOT_RUNNING", *_ERRORS),
     seconds=_LONG_SECONDS,
-    examples=("clawperator emulator stop",),
 )
 def stop(params: AvdParams, _: Caller) -> dict[str, object]:
     return emulator.stop_emulator(params.name)
@@ -159,7 +156,6 @@ class DeletedEmulator(Struct, frozen=True):
     route="DELETE /android/emulators/{name}",
     errors=("EMULATOR_ALREADY_RUNNING", *_ERRORS),
     seconds=_LONG_SECONDS,
-    examples=("clawperator emulator delete",),
 )
 def delete(params: AvdParams, _: Caller) -> dict[str, object]:
     return emulator.delete_avd(params.name)
@@ -178,7 +174,6 @@ class EmulatorList(Struct, frozen=True):
     text=_TEXT + "emulators_blocks",
     route="GET /android/emulators/running",
     errors=("ANDROID_SDK_TOOL_MISSING",),
-    examples=("clawperator emulator status",),
 )
 def status(_: NoParams, __: Caller) -> EmulatorList:
     return EmulatorList(emulator.running_emulators())
@@ -196,7 +191,6 @@ def status(_: NoParams, __: Caller) -> EmulatorList:
     route="POST /android/provision/emulator",
     errors=("EMULATOR_UNSUPPORTED", "ANDROID_SDK_TOOL_MISSING"),
     seconds=_HOUR_SECONDS,
-    examples=("clawperator emulator provision",),
 )
 def provision(params: AvdParams, caller: Caller) -> emulator.Provisioned:
     return emulator.provision(params.name, _timeouts(caller))

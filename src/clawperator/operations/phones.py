@@ -359,6 +359,7 @@ def screenshot(params: PhoneScreenshotParams, caller: Caller) -> SavedScreenshot
 def _chosen(serial: str | UnsetType, *, running: bool) -> str:
     """The phone to use: the named one, that of CLAWPERATOR_DEVICE_ID, or the only one."""
     from clawperator._base.home import phone_folders
+    from clawperator.device.serials import device_flag
     from clawperator.phone.process.launch import existing_folder
 
     named = serial or os.environ.get("CLAWPERATOR_DEVICE_ID")
@@ -378,6 +379,6 @@ def _chosen(serial: str | UnsetType, *, running: bool) -> str:
     raise ClawError(
         "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
         f"there are several simulated phones: {', '.join(names)}",
-        hint=f"Name one: add '--device {names[0]}'.",
+        hint=f"Name one: add '{device_flag(names[0])}'.",
         details={"devices": names},
     )

@@ -1,11 +1,12 @@
 """The actions of plans, as a policy sees them: names, levels, subjects, and what they perform."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from clawperator._base.text import trim
+from clawperator.commands.registry import SYNONYMS
 from clawperator.contract.action_types import ActionType
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
 from clawperator.contract.normalise import normalise_execution
@@ -31,6 +32,12 @@ _HOST_FIELDS = ("shortId", "ref", "textMatches", "contentDescMatches", "classNam
 _OPEN_URI = "open_uri"
 # Keys that click what has the input focus.
 _CLICKING_KEYS = ("enter", "space", "center")
+# The commands of actions that are not synonyms of them.
+_COMMANDS = {
+    "install_app": "install-apk",
+    "start_recording": "recording-start",
+    "stop_recording": "recording-stop",
+}
 _NESTED = ("ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf", "anyOf")
 
 
@@ -38,13 +45,40 @@ _NESTED = ("ancestor", "descendant", "sibling", "below", "above", "leftOf", "rig
 def action_entry(name: str) -> PolicyEntry:
     """The entry of an action type, by its canonical name."""
     row = ACTIONS[name]
+    names = action_names(name)
+    own = tuple(word for word in names if _type_of(word) in (name, None))
     return PolicyEntry(
         name,
         "read-only" if row.read_only else row.level,
-        row.aliases,
+        own,
         lambda params: action_subjects(name, params),
-        lambda params: performed_actions(row, params),
+        lambda params: (*names, *all_names(performed_actions(row, params))),
+        own,
     )
+
+
+def action_names(name: str) -> tuple[str, ...]:
+    """Every other name of an action that a rule may use: its aliases, and its command with its synonyms.
+
+    The command may be an alias of another action: a rule that denies 'press' denies both click and press_key.
+    """
+    spelled = (name, *ACTIONS[name].aliases)
+    command = _COMMANDS.get(name) or SYNONYMS.get(name, name)
+    words = (word for word, other in SYNONYMS.items() if other == command and _type_of(word) in (name, None))
+    dashed = (text.replace("_", "-") for text in spelled)
+    return tuple(dict.fromkeys(word for word in (*spelled, *dashed, command, *words) if word != name))
+
+
+def all_names(actions: Iterable[str]) -> tuple[str, ...]:
+    """These actions by each of their names."""
+    return tuple(name for action in actions for name in (action, *action_names(action)))
+
+
+def _type_of(word: str) -> str | None:
+    """The action type of a name; None for a name that is not one of an action."""
+    type_ = word.replace("-", "_")
+    type_ = ACTION_ALIASES.get(type_, type_)
+    return type_ if type_ in ACTIONS else None
 
 
 def action_subjects(name: str, params: Mapping[str, Any]) -> tuple[str, ...]:
@@ -95,14 +129,29 @@ def _web_address(uri: object) -> str:
     return f"{found[1].lower()}://{unquote(found[2]).rstrip('.').casefold()}{found[3]}"
 
 
+def _submits(row: ActionType, params: Mapping[str, Any]) -> bool:
+    """Whether an action presses Enter: it submits a field, or types a line end."""
+    if row.name == "submit_text" or params.get("submit", False) is not False:
+        return True
+    text = params.get(row.typed_param) if row.typed_param else None
+    return isinstance(text, str) and any(end in text for end in "\n\r")
+
+
 def performed_actions(row: ActionType, params: Mapping[str, Any]) -> tuple[str, ...]:
-    """The other actions that an action performs: one that scrolls may click, an intent may open a URI."""
+    """The other actions that an action performs: a scroll may click, an intent may open a URI, Enter submits."""
     fields = row.params.__struct_fields__
     clicks = "clickAfter" in fields and row.params.__struct_defaults__[fields.index("clickAfter") - len(fields)]
     given = [params[name] for name in ("clickAfter", "click_after") if name in params]
     key = params.get("key")
     clicks = clicks or any(value is not False for value in given)
     clicks = clicks or (isinstance(key, str) and trim(key).lower() in _CLICKING_KEYS)
+    submits = _submits(row, params)
+    clicks = clicks or submits
     opens = row.name != _OPEN_URI and row.uri_param and any(name in params for name in (row.uri_param, "url"))
-    performed = (*row.performs, *(("click",) if clicks else ()), *((_OPEN_URI,) if opens else ()))
+    performed = (
+        *row.performs,
+        *(("submit_text", "press_key") if submits else ()),
+        *(("click",) if clicks else ()),
+        *((_OPEN_URI,) if opens else ()),
+    )
     return tuple(dict.fromkeys(performed))

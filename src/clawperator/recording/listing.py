@@ -4,8 +4,7 @@ import os
 
 from msgspec import Struct
 
-from clawperator._base.files import why
-from clawperator.errors import ClawError
+from clawperator._base.files import file_error
 
 _MOST = 1_000
 _SUFFIX = ".ndjson"
@@ -36,11 +35,5 @@ def list_recordings(folder: str) -> list[ListedRecording]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as e:
-        raise ClawError(
-            "FILESYSTEM_FAILED",
-            f"cannot list {folder}: {why(e)}",
-            hint="Name a readable folder.",
-            operation="list",
-            target=folder,
-        ) from e
+        raise file_error("FILESYSTEM_FAILED", "list", folder, e, hint="Name a readable folder.") from e
     return sorted(found, key=lambda one: (-one.modifiedAt, one.sessionId))[:_MOST]

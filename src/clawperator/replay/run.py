@@ -33,9 +33,9 @@ from clawperator.replay.target import (
     switch_state,
     text_fields,
 )
-from clawperator.ui.find import find_nodes
 from clawperator.ui.node import NOWHERE, Node
 from clawperator.ui.roles import role_of
+from clawperator.ui.select import find_nodes
 
 # Locating a recorded target on a live screen, as a selector that matches this node only, or as a point
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator.api.calls import PhoneCalls
+from clawperator.api.phone import AndroidPhone
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Plan, validate
@@ -48,7 +48,7 @@ class LastScreen(Struct, frozen=True):
 class CallRecorder:
     """Keeps the last calls of all phones. ``look`` returns the tree of a phone that can be looked at for free."""
 
-    def __init__(self, look: Callable[[PhoneCalls], str | None] = lambda _: None) -> None:
+    def __init__(self, look: Callable[[AndroidPhone], str | None] = lambda _: None) -> None:
         self.calls: deque[RecordedCall] = deque(maxlen=MAX_CALLS)
         self.count = 0
         self._is_over = False
@@ -59,19 +59,19 @@ class CallRecorder:
         """Ignore further calls: those that only find out why a test failed."""
         self._is_over = True
 
-    def started(self, phone: PhoneCalls, document: Mapping[str, Any]) -> None:
+    def started(self, phone: AndroidPhone, document: Mapping[str, Any]) -> None:
         if self._is_over:
             return
         self.count += 1
         at = (time.monotonic() - self._began) * 1000
         self.calls.append(RecordedCall(phone.serial, document, at, self._screen(phone)))
 
-    def ended(self, phone: PhoneCalls, document: Mapping[str, Any], outcome: ResultEnvelope | ClawError) -> None:
+    def ended(self, phone: AndroidPhone, document: Mapping[str, Any], outcome: ResultEnvelope | ClawError) -> None:
         call = next((one for one in reversed(self.calls) if one.document is document), None)
         if call is not None:
             call.after, call.outcome = self._screen(phone), outcome
 
-    def _screen(self, phone: PhoneCalls) -> str | None:
+    def _screen(self, phone: AndroidPhone) -> str | None:
         with suppress(Exception):  # a phone that fails must not change what the test sees
             return self._look(phone)
         return None

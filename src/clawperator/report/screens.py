@@ -8,13 +8,13 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from clawperator.engine.privacy import mask_passwords
 from clawperator.errors import ClawError
 from clawperator.recording.heuristics import id_name
 from clawperator.report.page import MAX_LABEL, NO_SCREEN, Mark, PageScreen, TextTable
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.outline import screen_frame
 from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.privacy import mask_passwords
 from clawperator.ui.roles import role_of
 from clawperator.ui.visible import visible_nodes
 

@@ -15,13 +15,13 @@ from clawperator._base.files import why
 from clawperator._base.notes import show_status
 from clawperator._base.text import is_encodable
 from clawperator.contract.skill_result import FRAME_MARKER, SkillResult, check_version
+from clawperator.device.discovery import known_device, require_awake
 from clawperator.device.operators import enabled_operator
 from clawperator.device.run.host_log import log_event
 from clawperator.device.settings import named_operator
 from clawperator.device.uri_schemes import SCHEMES_VARIABLE, read_schemes
-from clawperator.device.wakefulness import known_device, require_awake
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import policy_environment
+from clawperator.policy.gate import policy_environment
 from clawperator.skills.process import MAX_OUTPUT_BYTES, OutputListener, ScriptExit, Stream, run_script
 from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry
 from clawperator.skills.validation import (

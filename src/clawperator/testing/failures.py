@@ -6,15 +6,14 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from clawperator._base.files import make_folder
-from clawperator.api.android_phone import AndroidPhone
-from clawperator.api.calls import PhoneCalls, listening_to_calls
+from clawperator.api.phone import AndroidPhone, listening_to_calls
 from clawperator.api.snapshot import ScreenSearch
 from clawperator.testing.person import LiveScreen
 from clawperator.testing.phone import SimulatedPhone
 from clawperator.ui.outline import outline_of
 from clawperator.ui.outline_text import render_outline
 from clawperator.ui.parse import parse_hierarchy
-from clawperator.ui.passwords import has_password
+from clawperator.ui.privacy import has_password
 
 if TYPE_CHECKING:
     from clawperator.report.failed_test import CallRecorder, LastScreen
@@ -117,7 +116,7 @@ def report_failure(
         return f"cannot write {path}: {e}"
 
 
-def _tree(phone: PhoneCalls) -> str | None:
+def _tree(phone: AndroidPhone) -> str | None:
     return phone.xml() if isinstance(phone, SimulatedPhone) else None
 
 

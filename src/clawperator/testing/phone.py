@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._base.files import AtomicFile, why
-from clawperator.api.android_phone import AndroidPhone
-from clawperator.api.phone import ConnectedPhone
+from clawperator._base.files import AtomicFile, file_error, why
+from clawperator.api.phone import AndroidPhone, ConnectedPhone
 from clawperator.api.snapshot import ScreenSearch
 from clawperator.contract.execution import Action, Plan, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
@@ -37,10 +36,10 @@ from clawperator.phone.operator.driver import PrivilegedPhoneDriver
 from clawperator.phone.toolkit.app import App
 from clawperator.testing.many_phones import OPEN_PHONES
 from clawperator.testing.person import LiveScreen, Person
-from clawperator.ui.nearest import NearMatch
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import Outline
 from clawperator.ui.refs import ElementFingerprint
+from clawperator.ui.suggest import NearMatch
 
 if TYPE_CHECKING:
     from clawperator.phone.adb.adbd import AdbdServer
@@ -163,8 +162,7 @@ class SimulatedPhone(AndroidPhone):
             with AtomicFile(path, private=True, follow_links=False) as out:
                 out.file.write(content)
         except OSError as e:
-            message = f"cannot write {path}: {why(e)}"
-            raise ClawError("RECORDING_PULL_FAILED", message, operation="write", target=path) from e
+            raise file_error("RECORDING_PULL_FAILED", "write", path, e) from e
         return path
 
     def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:

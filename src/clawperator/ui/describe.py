@@ -8,12 +8,12 @@ import msgspec
 from clawperator._base.text import printable
 from clawperator.commands.selectors import render_flags
 from clawperator.contract.selectors import NodeSelector
-from clawperator.ui.find import find_nodes
 from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
 from clawperator.ui.outline import Outline, outline_of
 from clawperator.ui.outline_text import shorten
-from clawperator.ui.passwords import has_password
+from clawperator.ui.privacy import has_password
 from clawperator.ui.roles import role_of
+from clawperator.ui.select import find_nodes
 from clawperator.ui.suggest import suggest_selectors
 
 _STATES = ("clickable", "checked", "focused", "selected", "scrollable", "password")

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from clawperator._base.text import is_blank
 from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
-from clawperator.ui.passwords import has_password
+from clawperator.ui.privacy import has_password
 from clawperator.ui.roles import role_of
 from clawperator.ui.visible import visibility_test
 

@@ -1,24 +1,117 @@
-"""Selectors with fields that the host resolves: classes, states, patterns, relations, positions, index.
+"""Selectors: which nodes of a screen match.
 
-A selector is evaluated from the inside: the nodes that its nested selectors match, then those of all visible
-nodes that are in the given relation to them. Relations look at the whole window, also where the search is inside a
-container.
+The host resolves classes, states, patterns, relations, positions and indexes. Such a selector is evaluated from
+the inside: the nodes that its nested selectors match, then those of all visible nodes that are in the given
+relation to them. Relations look at the whole window, also where the search is inside a container.
 """
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from clawperator._base.patterns import compile_linear
+from clawperator._base.text import is_blank
 from clawperator.contract.selectors import HOST_FIELDS, NodeMatcher, NodeSelector
 from clawperator.errors import ClawperatorException
-from clawperator.ui.match import Test, compile_matcher
 from clawperator.ui.node import Bounds, Hierarchy, Node
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui.roles import role_test
+from clawperator.ui.visible import keep_visible, visible_nodes
 
+Test = Callable[[Node], bool]
 _STATES = ("checked", "enabled", "focused", "selected", "scrollable", "password")
+
+
+def matches(node: Node, matcher: NodeMatcher) -> bool:
+    """Whether the node matches every field of the matcher. Visibility is not checked."""
+    return compile_matcher(matcher)(node)
+
+
+@lru_cache(maxsize=64)
+def compile_matcher(matcher: NodeMatcher) -> Test:
+    """The matcher as one function, cheapest tests first.
+
+    An empty field is a condition too: an empty ``textEquals`` matches nodes without a label, an empty
+    ``textContains`` or ``contentDescContains`` matches any label or description, and an empty ``resourceId``,
+    ``contentDescEquals`` or ``role`` matches nothing.
+    """
+    makers: tuple[tuple[str, Callable[[str], Test]], ...] = (
+        ("resourceId", _has_id),
+        ("contentDescEquals", _is_described_as),
+        ("textEquals", _is_labelled),
+        ("contentDescContains", _description_contains),
+        ("textContains", _label_contains),
+        ("role", _has_role),
+    )
+    tests = [make(value) for name, make in makers if (value := getattr(matcher, name)) is not UNSET]
+    if len(tests) == 1:
+        return tests[0]
+    return lambda node: all(test(node) for test in tests)
+
+
+def _has_id(wanted: str) -> Test:
+    return _is_attribute("resource-id", wanted)
+
+
+def _is_described_as(wanted: str) -> Test:
+    return _is_attribute("content-desc", wanted)
+
+
+def _is_attribute(name: str, wanted: str) -> Test:
+    if not wanted:
+        return _never
+    return lambda node: node.attributes.get(name) == wanted
+
+
+def _is_labelled(wanted: str) -> Test:
+    if not wanted:
+        return lambda node: not node.label
+    if is_blank(wanted):
+        return _never
+
+    def is_labelled(node: Node) -> bool:
+        attributes = node.attributes
+        if attributes.get("text") == wanted:
+            return True
+        return attributes.get("content-desc") == wanted and is_blank(attributes.get("text", ""))
+
+    return is_labelled
+
+
+def _description_contains(wanted: str) -> Test:
+    folded = wanted.casefold()
+
+    def description_contains(node: Node) -> bool:
+        described = node.attributes.get("content-desc", "")
+        return described != "" and folded in described.casefold()
+
+    return description_contains
+
+
+def _label_contains(wanted: str) -> Test:
+    folded = wanted.casefold()
+    if is_blank(folded):
+        return lambda node: folded in node.label.casefold()
+
+    # A text that contains the words is not blank, so only a match in the description needs the second test.
+    def label_contains(node: Node) -> bool:
+        attributes = node.attributes
+        text = attributes.get("text", "")
+        if text and folded in text.casefold():
+            return True
+        described = attributes.get("content-desc", "")
+        return described != "" and folded in described.casefold() and is_blank(text)
+
+    return label_contains
+
+
+def _has_role(wanted: str) -> Test:
+    return role_test(wanted.casefold())
+
+
+def _never(_node: Node) -> bool:
+    return False
 
 
 class AmbiguousSelectorError(ClawperatorException):
@@ -142,11 +235,16 @@ def _own_tests(selector: NodeSelector) -> Iterator[Test]:
     if isinstance(selector.className, str):
         yield _has_class(selector.className)
     if isinstance(selector.textMatches, str):
-        label = compile_linear(selector.textMatches)
-        yield lambda node: label.fullmatch(node.label)
+        yield _has_pattern(selector.textMatches, "label")
     if isinstance(selector.contentDescMatches, str):
-        description = compile_linear(selector.contentDescMatches)
-        yield lambda node: description.fullmatch(node.content_desc)
+        yield _has_pattern(selector.contentDescMatches, "content_desc")
+
+
+def _has_pattern(pattern: str, name: str) -> Test:
+    from clawperator._base.patterns import compile_linear  # most selectors have no pattern
+
+    compiled = compile_linear(pattern)
+    return lambda node: compiled.fullmatch(getattr(node, name))
 
 
 def _state_tests(selector: NodeSelector) -> Iterator[Test]:
@@ -276,3 +374,24 @@ class _Anchors:
                 distance = edge - edges[count - 1]
                 nearest = distance if nearest is None else min(nearest, distance)
         return nearest
+
+
+def find_node(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> Node | None:
+    """The first node of ``find_nodes``."""
+    return next(_found(where, matcher, frame), None)
+
+
+def find_nodes(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> list[Node]:
+    """All nodes that match and are visible in ``frame``, depth first, or nearest first to a given position.
+
+    That a selector must be unique is not checked. ``ValueError`` for a reference: only the store of a device
+    knows what it names.
+    """
+    return list(_found(where, matcher, frame))
+
+
+def _found(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> Iterator[Node]:
+    if isinstance(matcher, NodeSelector) and not matcher.for_operator:
+        return iter(select_nodes(where, matcher, frame, several=True))
+    nodes = where.walk() if isinstance(where, Node) else where.nodes
+    return keep_visible(filter(compile_matcher(matcher), nodes), where, frame)

@@ -18,7 +18,7 @@ from clawperator.agent.mcp import client as mcp_client
 from clawperator.agent.mcp.tools import Discovery, McpPool, discover, level_of
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.settings import McpServer, McpTimeouts
-from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.gate import PolicyGate, enforcing
 from clawperator.policy.inheritance import encode_policy
 from clawperator.policy.rules import Policy
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS, wait_until

@@ -432,7 +432,7 @@ def test_a_password_that_was_not_accepted_is_secret(sign_in: Route, monkeypatch:
     real = run.run_plan
 
     def fail(plan: Any, device: Any, **more: Any) -> ExecutionResult:
-        if plan.execution.actions[0].type == "snapshot_ui":
+        if plan.plan.execution.actions[0].type == "snapshot_ui":
             return real(plan, device, **more)
         raise ClawError("RESULT_ENVELOPE_TIMEOUT", "no result came back")
 

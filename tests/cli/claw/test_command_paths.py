@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.api.connect import connect
+from clawperator.api.phone import connect
 from clawperator.errors import ClawError
 from tests.device.phone_servers import running_phone_server
 from tests.support.running import claw_json, clawperator

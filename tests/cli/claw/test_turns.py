@@ -148,15 +148,15 @@ def test_denied_tools_are_not_offered_to_a_model(monkeypatch: pytest.MonkeyPatch
         claw_json("bootstrap", "hello", "--brain", "openai", "--model", "m", *denied)
         claw_json("bootstrap", "hello", "--brain", "openai", "--model", "m", "--permission-mode", "read-only")
         acting, looking = (offered_actions(body["tools"]) for body in server.bodies)
-    for_models = [tool for tool in builtin_tools() if tool.model_tool is not None]
-    everything = {tool.name for tool in for_models if tool.level != "full"} - COVERED
+    offered = [tool for tool in builtin_tools() if tool.model_tool is not None]
+    everything = {tool.name for tool in offered if tool.level != "full"} - COVERED
     recordings = {name for name in everything if name.startswith("recording")}
     assert everything - acting == {"click", "run_skill", *recordings}
-    assert looking == {tool.name for tool in for_models if tool.level == "read-only"} - COVERED
+    assert looking == {tool.name for tool in offered if tool.level == "read-only"} - COVERED
 
 
 # Tools that a model gets no second name for.
-COVERED = {"describe_screen", "recording_parse"}
+COVERED = {"describe_screen"}
 
 
 def offered_actions(definitions: list[dict[str, Any]]) -> set[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from clawperator.device.adb.client import Device, ShellAnswer
-from clawperator.device.backends import adb_apps, adb_shell
+from clawperator.device.backends import adb_shell, adb_system
 from clawperator.device.backends.adb import AdbDriver
 from clawperator.device.backends.backend import RunWatch
 from clawperator.errors import ClawError
@@ -70,8 +70,8 @@ def test_an_app_is_asked_for_and_closed_in_the_time_that_is_left(
         given.append((device.serial, package, user, seconds))
         return False
 
-    monkeypatch.setattr(adb_apps, "is_running", record)
-    monkeypatch.setattr(adb_apps, "force_stop", record)
+    monkeypatch.setattr(adb_system, "is_running", record)
+    monkeypatch.setattr(adb_system, "force_stop", record)
     driver = connect(monkeypatch, ScriptedShell(), seconds=seconds)
     driver.choose_user(10)
     assert (driver.is_running("com.a"), driver.force_stop("com.a")) == (False, True)

@@ -20,14 +20,16 @@ from clawperator.device.emulators.emulator import (
     RunningEmulator,
     create_avd,
     delete_avd,
+    find_tool,
     inspect_avd,
     list_avds,
     provision,
+    require_tools,
+    run_tool,
     running_emulators,
     start_emulator,
     stop_emulator,
 )
-from clawperator.device.emulators.sdk import find_tool, require_tools, run_tool
 from clawperator.errors import ClawError
 from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer

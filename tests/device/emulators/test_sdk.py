@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.device.emulators.sdk import ToolRun, find_tool, run_tool, sdk_folders
+from clawperator.device.emulators.emulator import ToolRun, find_tool, run_tool, sdk_folders
 
 
 def program(path: Path, script: str = "", mode: int = 0o755) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from clawperator.device import discovery
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.backends import abandoned
+from clawperator.device.backends import operator_log
 from clawperator.device.run import running as module
 from clawperator.device.run.lease import SENT, Holder, SentCommand, lease_folder
 from clawperator.device.run.running import RunningExecution, still_running
@@ -252,7 +252,7 @@ def test_the_device_is_asked_whether_it_has_finished_a_command_that_was_left(
         return finished
 
     monkeypatch.setattr(discovery, "resolve_device", lambda serial: Device(serial, Endpoint("127.0.0.1", 1)))
-    monkeypatch.setattr(abandoned, "has_finished", has_finished)
+    monkeypatch.setattr(operator_log, "has_finished", has_finished)
     assert still_running(0) == (() if finished else RUNNING)
     assert asked == [(Device("claw-1", Endpoint("127.0.0.1", 1)), left, 0)]
     assert (path.read_bytes() == b"") == finished

@@ -1,30 +1,47 @@
 """Looking at a device and using it as a user does: a simulated phone, and the same phone behind an adb server."""
 
 import base64
+import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clawperator.contract.execution import Plan
-from clawperator.contract.keys import KEY_CODES
+from clawperator.contract.action_params import KEY_CODES
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import snapshot_id
 from clawperator.device.adb.client import Device, Endpoint
+from clawperator.device.backends import adb
 from clawperator.device.run.lease import lease
 from clawperator.device.run.secrets import note_recordings
 from clawperator.device.screen import live_view
-from clawperator.device.screen.live_input import as_live, is_live_view, live_lease, user_input
-from clawperator.device.screen.live_view import CapturedSource, LiveLook, LiveSource, SimulatedSource, png_size
+from clawperator.device.screen.live_view import (
+    AdbInput,
+    CapturedSource,
+    LiveLook,
+    LiveSource,
+    SimulatedInput,
+    SimulatedSource,
+    as_live,
+    is_live_view,
+    live_lease,
+    png_size,
+    user_input,
+)
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import HOST, PhoneServer
+from clawperator.policy.gate import ApprovedPlan
 from clawperator.ui.parse import parse_hierarchy
 from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS
+
+if TYPE_CHECKING:
+    from clawperator.contract.execution import Plan
 
 KINDS = ["simulated", "adb"]
 
@@ -217,7 +234,8 @@ class CapturedDouble:
         monkeypatch.setattr(live_view, "run_plan", self.run_plan)
         monkeypatch.setattr(live_view, "capture_png", self.capture_png)
 
-    def run_plan(self, plan: Plan, _: Device, **options: Any) -> Any:
+    def run_plan(self, approved: ApprovedPlan, _: Device, **options: Any) -> Any:
+        plan = approved.plan
         self.plan, self.asked = plan, options
         self.now += self.takes
         data = {"text": f'<hierarchy rotation="{self.rotation}"/>', "snapshot_id": "s1"}
@@ -294,3 +312,177 @@ def test_a_capture_by_the_operator_does_not_disturb_a_recording(
     note_recordings("claw-9", [StepResult("a1", "start_recording", True, {"sessionId": "demo"})])
     assert captured.look("").data
     assert bool(captured.look("1").data) == looks
+
+
+class Driver:
+    """Keeps what was done. Nothing outside of the screen is accepted."""
+
+    def __init__(self, device: Device, *, seconds: float) -> None:
+        self.done: list[Any] = [(device.serial, seconds)]
+
+    def tap(self, x: int, y: int, milliseconds: int) -> bool:
+        self.done.append(("tap", x, y, milliseconds))
+        return x < 1_000
+
+    def swipe(self, *gesture: Any) -> bool:
+        self.done.append(("swipe", *gesture))
+        return True
+
+    def drag(self, *gesture: Any) -> bool:
+        self.done.append(("drag", *gesture))
+        return False
+
+    def key(self, name: str) -> bool:
+        self.done.append(("key", name))
+        return name == "home"
+
+    def type_keys(self, node: Any, text: str) -> None:
+        self.done.append(("type", node.attributes, text))
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    made: list[Any] = []
+
+    def make(device: Device, *, seconds: float) -> Driver:
+        one = Driver(device, seconds=seconds)
+        made[:] = [one]
+        return one
+
+    monkeypatch.setattr(adb, "AdbDriver", make)
+    return made
+
+
+def plugged() -> AdbInput:
+    made = user_input(Device("pixel", Endpoint("127.0.0.1", 1)))
+    assert isinstance(made, AdbInput)
+    return made
+
+
+def test_what_a_user_does_is_an_input_of_the_device(driver: list[Any]) -> None:
+    user = plugged()
+    user.touch((10, 20), None, 100, holds=False)
+    user.touch((10, 20), None, 700, holds=True)
+    user.touch((10, 20), (30, 40), 300, holds=False)
+    user.press("home")
+    user.type_text("a b")
+    assert driver[0].done == [
+        ("pixel", 20),
+        ("tap", 10, 20, 100),
+        ("tap", 10, 20, 700),
+        ("swipe", (10, 20), (30, 40), 300),
+        ("key", "home"),
+        ("type", {}, "a b"),
+    ]
+
+
+@pytest.mark.usefixtures("driver")
+def test_what_the_device_does_not_accept_is_an_error() -> None:
+    user = plugged()
+    refused: list[tuple[Callable[[], None], str]] = [
+        (lambda: user.touch((2_000, 20), None, 100, holds=False), "touch"),
+        (lambda: user.touch((10, 20), (30, 40), 300, holds=True), "touch"),
+        (lambda: user.press("back"), "key"),
+    ]
+    for act, what in refused:
+        with pytest.raises(ClawError) as error:
+            act()
+        assert (error.value.code, error.value.target) == ("GESTURE_FAILED", "pixel")
+        assert error.value.message == f"pixel did not accept the {what}"
+        assert error.value.hint == "Touch inside the screen of the device."
+
+
+def test_what_a_user_does_on_a_simulated_phone_is_a_request_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(live_view, "control_phone", lambda *words, **named: asked.append((*words, named)))
+    user = user_input(Device("claw-9", Endpoint("127.0.0.1", 1, simulated=True)))
+    assert isinstance(user, SimulatedInput)
+    user.touch((1, 2), (3, 4), 50, holds=True)
+    user.press("back")
+    user.type_text("x")
+    assert asked == [
+        ("claw-9", "touch", {"at": (1, 2), "to": (3, 4), "milliseconds": 50, "holds": True}),
+        ("claw-9", "press", {"key": "back"}),
+        ("claw-9", "type", {"text": "x"}),
+    ]
+
+
+# The lease
+
+
+class Leases:
+    """Refuses a lease for some seconds, each attempt after the seconds that it waits."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, refused_for: float, **details: Any) -> None:
+        self.now = 10.0
+        self.end = self.now + refused_for
+        self.details = details
+        self.attempts: list[tuple[str, float, str]] = []
+        self.held: list[str] = []
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(live_view, "lease", self.lease)
+
+    @contextmanager
+    def lease(self, serial: str, command_id: str, seconds: float, *, action: str) -> Iterator[None]:
+        assert command_id.startswith("live-")
+        self.attempts.append((serial, seconds, action))
+        assert len(self.attempts) < 1_000, "it waits for ever"
+        if self.now < self.end:
+            self.now += seconds
+            raise ClawError("EXECUTION_CONFLICT_IN_FLIGHT", "busy", details=self.details)
+        self.held.append(serial)
+        yield
+        self.held.remove(serial)
+
+
+def own_look() -> dict[str, Any]:
+    return {"pid": os.getpid(), "commandId": as_live({})["commandId"]}
+
+
+def test_a_touch_holds_the_device_while_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    leases = Leases(monkeypatch, 0)
+    with live_lease("pixel", "touch"):
+        assert leases.held == ["pixel"]
+    assert leases.held == []
+    assert leases.attempts == [("pixel", 0.5, "touch")]
+
+
+def test_a_look_of_this_process_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    leases = Leases(monkeypatch, 3, **own_look())
+    with live_lease("pixel", "touch"):
+        assert leases.held == ["pixel"]
+    assert len(leases.attempts) == 7
+
+
+def test_a_look_that_does_not_end_is_awaited_for_twenty_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    leases = Leases(monkeypatch, 1_000, **own_look())
+    with pytest.raises(ClawError, match="busy"), live_lease("pixel", "touch"):
+        pass
+    assert leases.now == 10 + 20
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        {},
+        {"commandId": "click-1"},
+        {"commandId": "live-1", "pid": 1},
+        {"commandId": "alive-1"},
+    ],
+)
+def test_another_command_is_not_awaited(monkeypatch: pytest.MonkeyPatch, details: dict[str, Any]) -> None:
+    leases = Leases(monkeypatch, 1_000, **{"pid": os.getpid(), **details})
+    with pytest.raises(ClawError, match="busy") as error, live_lease("pixel", "touch"):
+        pass
+    assert len(leases.attempts) == 1
+    assert is_live_view(error.value) is False
+
+
+def test_an_error_without_details_is_no_live_view() -> None:
+    assert not is_live_view(ClawError("NO_DEVICES", "none"))
+
+
+def test_an_execution_of_a_live_view_keeps_the_rest() -> None:
+    made = as_live({"commandId": "x", "timeoutMs": 5})
+    assert made == {"commandId": made["commandId"], "timeoutMs": 5}
+    assert made["commandId"].startswith("live-")

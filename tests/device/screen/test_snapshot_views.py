@@ -17,10 +17,10 @@ from clawperator.device.run.run import run_plan
 from clawperator.device.screen import snapshot_views
 from clawperator.device.screen.snapshot_views import numbered_outline, outline_changes, with_views
 from clawperator.errors import ClawError
-from clawperator.ui.changes import EarlierLine, earlier_lines
+from clawperator.policy.gate import approve
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import outline_of, screen_frame
-from clawperator.ui.outline_text import render_outline
+from clawperator.ui.outline_text import EarlierLine, earlier_lines, render_outline
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.write import write_hierarchy
 from tests.support.built_in_screens import BuiltInTap, built_in_screens
@@ -61,7 +61,7 @@ def snapshots(*screens: str, params: list[dict[str, Any]]) -> list[StepResult]:
     """One plan with a snapshot for each screen."""
     actions = [{"type": "snapshot_ui", "params": one} for one in params]
     plan = validate(new_execution(actions, command_id="c", source="test", timeout_ms=5_000))
-    return run_plan(plan, DEVICE, package="p", backend=ScreenBackend(*screens)).envelope.stepResults
+    return run_plan(approve(plan), DEVICE, package="p", backend=ScreenBackend(*screens)).envelope.stepResults
 
 
 def snapshot(screen: str, **params: Any) -> dict[str, str]:

@@ -28,7 +28,7 @@ from clawperator.device.setup.compatibility_report import (
     Timings,
     make_report,
 )
-from clawperator.device.setup.device_facts import DeviceFacts
+from clawperator.device.setup.device_checks import DeviceFacts
 from clawperator.device.setup.doctor import Report
 from clawperator.device.setup.host_checks import Check
 from clawperator.errors import ClawError

@@ -9,8 +9,8 @@ import pytest
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.setup import device_checks, doctor, gradle_checks, host_checks, vendor_checks
-from clawperator.device.setup.device_facts import DeviceFacts
+from clawperator.device.setup import device_checks, doctor, gradle_checks, host_checks
+from clawperator.device.setup.device_checks import DeviceFacts
 from clawperator.device.setup.doctor import Repair, Report, report_text, run_doctor
 from clawperator.device.setup.host_checks import Check, Fix, Guidance, Status, Step
 from clawperator.errors import ClawError
@@ -78,12 +78,12 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> ScriptedChecks:
         (gradle_checks, "check_launch", lambda *_: one("launch")),
         (device_checks, "discover", scripted.discover),
         (device_checks, "check_capability", scripted.capability),
-        (vendor_checks, "check_vendor", lambda *_: one("device.vendor")),
+        (device_checks, "check_vendor", lambda *_: one("device.vendor")),
         (device_checks, "check_presence", lambda *_: one("readiness.apk.presence")),
         (device_checks, "check_compatibility", lambda *_: one("compatibility")),
         (device_checks, "check_settings", lambda _: [one("readiness.settings.a")]),
-        (vendor_checks, "check_restricted_settings", lambda *_: one("restricted")),
-        (vendor_checks, "check_log", lambda *_: one("log")),
+        (device_checks, "check_restricted_settings", lambda *_: one("restricted")),
+        (device_checks, "check_log", lambda *_: one("log")),
         (device_checks, "check_handshake", scripted.handshake),
         (device_checks, "check_smoke", lambda *_: one("smoke")),
     ]
@@ -160,7 +160,7 @@ def test_restricted_settings_are_not_checked_on_an_old_android(
     checks: ScriptedChecks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert checks
-    monkeypatch.setattr(vendor_checks, "check_restricted_settings", lambda *_: None)
+    monkeypatch.setattr(device_checks, "check_restricted_settings", lambda *_: None)
     assert ids(run_doctor(None, None)) == [name for name in WHOLE if name != "restricted"]
 
 
@@ -333,8 +333,8 @@ def test_each_step_of_open_checks_is_named_once(checks: ScriptedChecks, monkeypa
 
     assert checks
     monkeypatch.setattr(host_checks, "check_python", lambda: open_check("pass", "not this"))
-    monkeypatch.setattr(vendor_checks, "check_vendor", lambda *_: open_check("warn", "first", "second"))
-    monkeypatch.setattr(vendor_checks, "check_log", lambda *_: open_check("fail", "second", "third"))
+    monkeypatch.setattr(device_checks, "check_vendor", lambda *_: open_check("warn", "first", "second"))
+    monkeypatch.setattr(device_checks, "check_log", lambda *_: open_check("fail", "second", "third"))
     assert run_doctor(None, None).nextActions == ["first", "second", "On the device: Settings", "third"]
 
 

@@ -9,8 +9,14 @@ from clawperator.device import packages
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
 from clawperator.device.packages import list_packages
 from clawperator.device.setup import version_check
-from clawperator.device.setup.operator_versions import supported_text
-from clawperator.device.setup.version_check import probe_compatibility, require_operator
+from clawperator.device.setup.version_check import (
+    Version,
+    is_supported,
+    probe_compatibility,
+    read_version,
+    require_operator,
+    supported_text,
+)
 from clawperator.errors import ClawError
 from tests.support.routes import Route
 
@@ -166,3 +172,33 @@ def test_a_device_that_does_not_list_its_packages_is_reported(
         list_packages(route.device)
     assert caught.value.code == "DEVICE_SHELL_UNAVAILABLE"
     assert "service: package" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ((0, 0, 9), False),
+        ((0, 1, 0), True),
+        ((0, 2, 99), True),
+        ((0, 3, 0), False),
+        ((0, 5, 2), False),
+        ((0, 5, 3), True),
+        ((0, 7, 99), True),
+        ((0, 8, 0), False),
+        ((1, 1, 0), False),
+    ],
+)
+def test_a_version_is_supported_from_the_first_to_the_last_of_a_row(version: Version, *, expected: bool) -> None:
+    assert is_supported(version) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [("1.2.3", (1, 2, 3)), ("1.2.3-d", (1, 2, 3)), ("1.2", None), ("1.2.3-rc1", None), ("v1.2.3", None)],
+)
+def test_a_version_has_three_numbers(name: str, version: Version | None) -> None:
+    assert read_version(name) == version
+
+
+def test_the_supported_versions_are_named() -> None:
+    assert supported_text() == "0.1.0 to 0.2.x and 0.5.3 to 0.7.x"

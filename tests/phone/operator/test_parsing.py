@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from clawperator.contract import limits
 from clawperator.contract.action_types import Retry
 from clawperator.contract.actions import ACTIONS, ClickParams
-from clawperator.contract.execution import Execution, validate
-from clawperator.contract.operator_plan import needs_host, operator_action
+from clawperator.contract.execution import Execution, needs_host, operator_action, validate
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.clicks import click_kind
 from clawperator.errors import ClawError

@@ -121,6 +121,36 @@ def test_a_denied_tool_denies_the_route_that_equals_it(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("route")
+@pytest.mark.parametrize(
+    ("rule", "method", "path", "body"),
+    [
+        ("snapshot_ui", "GET", "/screen", None),
+        ("snapshot", "GET", "/screen", None),
+        ("snapshot_ui", "GET", "/screen/element?screenId=a&node=0", None),
+        ("query", "GET", "/screen/element?screenId=a&node=0", None),
+        ("screenshot", "GET", "/screen/picture", None),
+        ("capture_screenshot", "GET", "/screen/picture", None),
+        ("recording-export", "POST", "/recordings/export", {"input": "x"}),
+        ("record-describe", "POST", "/recordings/describe", {"input": "x"}),
+        ("recording-compare", "POST", "/recordings/compare", {"baseline": "a", "result": "b"}),
+        ("recording-replay", "POST", "/recordings/replay", {"input": "x"}),
+        ("recording-pull", "POST", "/recordings/pull", {}),
+        ("press", "POST", "/press", {"key": "home"}),
+        ("type", "POST", "/type", {"text": "a"}),
+        ("submit_text", "POST", "/type", {"text": "dogs\n"}),
+        ("press_key", "POST", "/type", {"text": "dogs\n"}),
+        ("click", "POST", "/type", {"text": "dogs\n"}),
+    ],
+)
+def test_a_rule_by_any_name_denies_a_route(
+    folder: Path, rule: str, method: str, path: str, body: dict[str, object] | None
+) -> None:
+    with running_server(folder, deny_tools=(rule,)) as running:
+        reply = running.client.send(method, path, body)
+        assert (reply.status, reply.code) == (403, "PERMISSION_DENIED")
+
+
+@pytest.mark.usefixtures("route")
 def test_other_uri_schemes_need_the_flag_of_the_server(folder: Path) -> None:
     opening = {"id": "u", "type": "open_uri", "params": {"uri": "market://details?id=x"}}
     with running_server(folder) as running:

@@ -12,8 +12,8 @@ from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
-from clawperator.ui.find import find_nodes
 from clawperator.ui.node import Node
+from clawperator.ui.select import find_nodes
 
 T = TypeVar("T")
 ToolSteps = Generator[ToolCall, ToolResult, T]

@@ -5,13 +5,12 @@ lock briefly, and writers wait for them.
 """
 
 import errno
-import fcntl
 import os
 import stat
 import time
 
 from clawperator._base.deadline import Deadline
-from clawperator._base.files import why
+from clawperator._base.files import file_error, try_lock, unlock, why
 from clawperator.errors import ClawError
 
 DEFAULT_DIRECTORY = os.path.join(".claw", "sessions")
@@ -145,13 +144,7 @@ def unwritable(path: str, error: OSError | ValueError, operation: str = "write")
             hint = f"A parent of {path} is a file; {other}."
         case _:
             hint = f"{other[0].upper()}{other[1:]}."
-    return ClawError(
-        "SESSION_WRITE_FAILED",
-        f"cannot {operation} {path}: {why(error)}",
-        hint=hint,
-        operation=operation,
-        target=path,
-    )
+    return file_error("SESSION_WRITE_FAILED", operation, path, error, hint=hint)
 
 
 def _nearest(path: str) -> str:
@@ -163,16 +156,16 @@ def _nearest(path: str) -> str:
 
 def is_held(descriptor: int) -> bool:
     """Whether a writer holds the session. Readers do not block each other."""
-    if not _flock(descriptor, fcntl.LOCK_SH):
+    if not try_lock(descriptor, shared=True):
         return True
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    unlock(descriptor)
     return False
 
 
 def take_lock(descriptor: int, deadline: Deadline) -> bool:
     """Lock the session until the descriptor is closed. False when a writer holds it past the deadline."""
     readers = Deadline(_READER_SECONDS)
-    while not _flock(descriptor, fcntl.LOCK_EX):
+    while not try_lock(descriptor):
         # Readers hold the lock briefly; do not report busy for them.
         if deadline.is_over and (readers.is_over or is_held(descriptor)):
             return False
@@ -210,11 +203,3 @@ def not_found(directory: str, session_id: str) -> ClawError:
         operation="resolve_session",
         target=session_id,
     )
-
-
-def _flock(descriptor: int, kind: int) -> bool:
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

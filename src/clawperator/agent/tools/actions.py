@@ -83,8 +83,8 @@ def _with_package(params: Mapping[str, Any], context: ToolContext) -> Mapping[st
     """The params with the package of an app that is named by its label, for the policy and for the device."""
     if not isinstance(params, dict):
         return params
-    from clawperator.device.app_labels import is_app_label, resolve_app_label
     from clawperator.device.discovery import resolve_device
+    from clawperator.device.packages import is_app_label, resolve_app_label
 
     action = {"type": "open_app", "params": params}
     own: dict[str, Any] = normalise_execution({"actions": [action]})["actions"][0]["params"]

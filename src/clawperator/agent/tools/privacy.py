@@ -74,7 +74,7 @@ def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
     """Whether an ``enter_text`` targets a password field, by a snapshot; None when the field is not visible."""
     from clawperator.api.snapshot import read_snapshot
     from clawperator.engine.targets import nearest_self_or_ancestor
-    from clawperator.ui.find import find_nodes
+    from clawperator.ui.select import find_nodes
 
     step = next(iter(snapshot.envelope.stepResults), None)
     if step is None or not step.success:

@@ -19,7 +19,7 @@ from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.agent.turns.events import EventStream
 from clawperator.commands.model import BackendName
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import PolicyGate, enforcing, inherited_policy
+from clawperator.policy.gate import PolicyGate, enforcing, inherited_policy
 from clawperator.policy.rules import Asker, Policy
 
 # The prefix of every MCP tool's name.

@@ -31,7 +31,7 @@ from clawperator.errors import CODES, ClawError
 from clawperator.operations.call import CLI, policy_entry
 from clawperator.operations.model import find_operation
 from clawperator.policy.commands import command_entry
-from clawperator.policy.enforcement import check_actions
+from clawperator.policy.gate import check_actions
 from clawperator.policy.rules import PolicyEntry
 
 # These print while they run, and have no single result.

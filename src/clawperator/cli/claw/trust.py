@@ -44,7 +44,7 @@ def trust(arguments: ParsedArguments) -> Response:
 
 
 def _require_user() -> None:
-    from clawperator.policy.enforcement import inherited_policy
+    from clawperator.policy.gate import inherited_policy
 
     parent = parent_process() or ("a claw command" if inherited_policy() is not None else "")
     if parent:

@@ -125,8 +125,8 @@ def _package_of(call: Call, app: str) -> str:
     """The package of an app that is named by its package or by its label. Without a device it stays as it is."""
     if "." in app or call.arguments.has("--dry-run") or call.arguments.has("--validate-only"):
         return app
-    from clawperator.device.app_labels import resolve_app_label
     from clawperator.device.discovery import resolve_device
+    from clawperator.device.packages import resolve_app_label
     from clawperator.device.users import require_user
 
     device, user = resolve_device(call.options.device), user_choice(call)

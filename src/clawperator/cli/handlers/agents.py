@@ -3,7 +3,7 @@
 import errno
 import os
 
-from clawperator._base.files import AtomicFile, is_inside, open_regular, why
+from clawperator._base.files import AtomicFile, file_error, is_inside, open_regular
 from clawperator.agent.instructions import (
     INSTRUCTION_FORMATS,
     InstructionFormat,
@@ -12,7 +12,6 @@ from clawperator.agent.instructions import (
 )
 from clawperator.cli.command_line import Call, CommandResult, TextResult
 from clawperator.cli.parsing import usage
-from clawperator.errors import ClawError
 
 _MOST_BYTES = 1_000_000
 
@@ -40,8 +39,7 @@ def _write(path: str, form: InstructionFormat) -> dict[str, object]:
                 out.file.write(merged.encode())
     except OSError as e:
         hint = f"Run 'clawperator agents init --form {form}' and add the text yourself."
-        message = f"cannot write {path}: {why(e)}"
-        raise ClawError("FILESYSTEM_FAILED", message, hint=hint, operation="write", target=path) from e
+        raise file_error("FILESYSTEM_FAILED", "write", path, e, hint=hint) from e
     except ValueError as e:
         raise usage(f"cannot add a section to {path}: {e}") from e
     status = "unchanged" if merged == existing else "created" if not existing else "updated"

@@ -59,7 +59,7 @@ def build_execution(
     document = single_action(action, params)
     if timeout is None or params is None or not {"matcher", "labelMatcher"} & params.keys():
         return with_timeout(document, timeout)
-    from clawperator.contract.looking import look_retry, looks_for_node, retry_within
+    from clawperator.contract.execution import look_retry, looks_for_node, retry_within
 
     if not looks_for_node(action):
         return with_timeout(document, timeout)

@@ -7,7 +7,6 @@ from typing import IO
 from clawperator.cli.command_line import Call, CommandResult, HandlerResult, TextResult
 from clawperator.cli.parsing import invalid
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
-from clawperator.errors import ClawError
 
 
 def check(call: Call) -> HandlerResult:
@@ -44,19 +43,14 @@ def check(call: Call) -> HandlerResult:
 @contextmanager
 def _open_report(path: str) -> Iterator[IO[bytes]]:
     """The file of --report, which appears when it is complete. It must be possible to write it."""
-    from clawperator._base.files import AtomicFile, why
+    from clawperator._base.files import AtomicFile, file_error
 
     try:
         with AtomicFile(path, follow_links=False) as target:
             yield target.file
     except (OSError, ValueError) as e:
-        raise ClawError(
-            "FILESYSTEM_FAILED",
-            f"cannot write {path}: {why(e)}",
-            hint="Pass a file in an existing folder to --report, not a link.",
-            operation="write",
-            target=path,
-        ) from e
+        hint = "Pass a file in an existing folder to --report, not a link."
+        raise file_error("FILESYSTEM_FAILED", "write", path, e, hint=hint) from e
 
 
 def _timeout(call: Call) -> float:

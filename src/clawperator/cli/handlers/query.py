@@ -9,9 +9,8 @@ from clawperator.cli.handlers.execution import run_command
 from clawperator.cli.handlers.selectors import element
 from clawperator.cli.parsing import invalid
 from clawperator.contract.execution import single_action, validate, with_timeout
-from clawperator.contract.query_actions import QueryParams
+from clawperator.contract.host_actions import QueryParams
 from clawperator.contract.selectors import NodeSelector
-from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.ui.node import Hierarchy
@@ -65,19 +64,14 @@ def _query_file(call: Call, path: str) -> CommandResult:
 
 def _read_snapshot(path: str) -> "Hierarchy":
     """The screen in a file: hierarchy XML, or the result of a command with a snapshot."""
-    from clawperator._base.files import read_limited, why
+    from clawperator._base.files import file_error, read_limited
     from clawperator.ui.parse import parse_hierarchy
 
     try:
         data = read_limited(path, _MAX_BYTES)
     except (OSError, ValueError) as e:
-        raise ClawError(
-            "FILESYSTEM_FAILED",
-            f"cannot read {path}: {why(e)}",
-            hint="Run 'clawperator snapshot > snapshot.json' to save a snapshot.",
-            operation="read",
-            target=path,
-        ) from e
+        hint = "Run 'clawperator snapshot > snapshot.json' to save a snapshot."
+        raise file_error("FILESYSTEM_FAILED", "read", path, e, hint=hint) from e
     if data.lstrip().startswith(b"{"):
         return parse_hierarchy(_text_of_result(data, path))
     return parse_hierarchy(data)

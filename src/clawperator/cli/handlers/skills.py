@@ -55,10 +55,10 @@ def _banner(skill_id: str) -> str:
 def _operator_line(serial: str | None, named: str | None) -> str:
     """A line about the Operator on the device. Errors are part of the line, never raised."""
     from clawperator.contract.wire import OPERATOR_PACKAGE
+    from clawperator.device.discovery import known_device
     from clawperator.device.operators import find_operator
     from clawperator.device.settings import named_operator
     from clawperator.device.setup.version_check import probe_compatibility
-    from clawperator.device.wakefulness import known_device
     from clawperator.errors import ClawError
 
     named = named_operator(named)

@@ -283,7 +283,7 @@ class ShellStream:
 
 def _require_supported_android(device: Device) -> None:
     """``ANDROID_VERSION_UNSUPPORTED`` for a device that does not know the shell protocol with exit codes."""
-    from clawperator.device.android_versions import read_api, require_supported, unsupported_version
+    from clawperator.device.device_states import read_api, require_supported, unsupported_version
 
     output, features = b"", _SHELL_FEATURE
     with suppress(OSError, RefusedError), Connection(device.endpoint, Deadline(_VERSION_SECONDS)) as connection:

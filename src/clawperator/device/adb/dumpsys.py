@@ -1,7 +1,8 @@
-"""The app in front and the windows over it, in the output of ``dumpsys window`` and ``dumpsys activity``.
+"""Displays, windows and the app in front, in the output of ``dumpsys`` and ``wm size``.
 
-The output differs between Android versions, and it is not trusted: every repetition of a pattern is bounded, so
-that reading takes linear time.
+A phone has one logical display, number 0. A foldable shows it on one of several panels, each with a physical id;
+an external screen or a mirrored one is a further logical display. The output is not trusted: every repetition of a
+pattern is bounded, so that reading takes linear time.
 """
 
 import re
@@ -9,10 +10,28 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from clawperator.device.adb.displays import display_sections, focused_display_id
 from clawperator.engine.driver import Windows
 from clawperator.recording.heuristics import SYSTEM_UI
 
+Size = tuple[int, int]
+
+_SECTION = re.compile(r"^[ \t]{0,64}Display: mDisplayId=(\d{1,9})\b|^WINDOW MANAGER ", re.MULTILINE)
+_SIZES = re.compile(
+    r"^[ \t]{0,64}init=(\d{1,5})x(\d{1,5})[^\n]{0,40}?"
+    r"(?: base=(\d{1,5})x(\d{1,5})[^\n]{0,40}?)?\s{1,8}cur=(\d{1,5})x(\d{1,5})",
+    re.MULTILINE,
+)
+# "m(?<=\bm)" is "\bm" with a literal first, which "search" finds without trying the pattern everywhere.
+_HAS_FOCUS = re.compile(r"m(?<=\bm)CurrentFocus=Window\{")
+_FOCUSED = re.compile(r"m(?<=\bm)(?:Top)?FocusedDisplayId\s{0,8}=\s{0,8}(\d{1,9})\b")
+_WM_SIZE = re.compile(r"(Physical|Override) size: (\d{1,5})x(\d{1,5})")
+_ROTATION = re.compile(r"m(?<=\bm)(?:Current)?Rotation=(?:ROTATION_)?(\d{1,3})\b")
+
+_PHYSICAL_ID = re.compile(r"^Display (\d{1,20}) \(", re.MULTILINE)
+_VIEWPORT = re.compile(r"DisplayViewport\{([^}\n]{0,2000})\}")
+_INFO = re.compile(r"DisplayInfo\{([^\n]{0,4000})")
+_NUMBER = re.compile(r"\bdisplayId[ =](\d{1,9})\b")
+_LOCAL = re.compile(r"uniqueId[ =]['\"]local:(\d{1,20})['\"]")
 # Each names a component: the focused window, the focused app, the resumed activity. The first is most accurate,
 # but it names no app while a popup has the focus, and nothing during a transition.
 _FRONT = tuple(
@@ -50,6 +69,108 @@ _BAR_TITLES = re.compile(
 )
 # The handle of Samsung's edge panel is there all the time.
 _BAR_PACKAGES = (SYSTEM_UI, "com.samsung.android.app.cocktailbarservice")
+
+
+class Display(Struct, frozen=True):
+    """A logical display: its size upright and as it is turned now, and whether a window of it has the focus."""
+
+    id: int
+    natural: Size
+    current: Size
+    has_focus: bool
+
+
+class Section(Struct, frozen=True):
+    """What ``dumpsys window`` prints about one display."""
+
+    id: int
+    text: str
+
+
+def display_sections(dump: str) -> list[Section]:
+    """The parts of ``dumpsys window`` about each display; none where it does not divide them."""
+    heads = list(_SECTION.finditer(dump))
+    ends = [*(head.start() for head in heads[1:]), len(dump)]
+    return [
+        Section(int(head[1]), dump[head.end() : end])
+        for head, end in zip(heads, ends, strict=False)
+        if head[1] is not None
+    ]
+
+
+def focused_display_id(dump: str) -> int | None:
+    """The display whose window gets keys, from ``dumpsys window``; None when the dump leaves that open.
+
+    Displays may each have a focused window of their own. ``dumpsys window displays`` does not show which of them
+    is the focused display, ``dumpsys window windows`` does.
+    """
+    named = _FOCUSED.search(dump)
+    if named:
+        return int(named[1])
+    sections = display_sections(dump)
+    focused = [section.id for section in sections if _HAS_FOCUS.search(section.text)]
+    if len(focused) == 1:
+        return focused[0]
+    return None if focused else min((section.id for section in sections), default=0)
+
+
+def read_displays(dump: str) -> list[Display]:
+    """The displays of ``dumpsys window displays`` whose size it has."""
+    found = []
+    for section in display_sections(dump):
+        sizes = _SIZES.search(section.text)
+        if sizes:
+            width, height, base_width, base_height, now_width, now_height = sizes.groups()
+            natural = int(base_width or width), int(base_height or height)
+            has_focus = bool(_HAS_FOCUS.search(section.text))
+            found.append(Display(section.id, natural, (int(now_width), int(now_height)), has_focus))
+    return found
+
+
+def read_size(output: str) -> Size | None:
+    """Width and height of the display in its natural orientation, from ``wm size``; an override counts."""
+    sizes = {name: (int(width), int(height)) for name, width, height in _WM_SIZE.findall(output)}
+    return sizes.get("Override", sizes.get("Physical"))
+
+
+def read_rotation(dump: str) -> int:
+    """The rotation in quarter turns, from ``dumpsys window displays``."""
+    found = _ROTATION.search(dump)
+    rotation = int(found[1]) if found else 0
+    return (rotation // 90 if rotation >= 90 else rotation) % 4
+
+
+def read_physical_ids(output: str) -> list[str]:
+    """The ids of the panels, from ``dumpsys SurfaceFlinger --display-id``."""
+    return _PHYSICAL_ID.findall(output)
+
+
+def physical_id_in_use(dump: str, display: int) -> str | None:
+    """The id of the panel that shows a logical display, from ``dumpsys display``; else of one that is on."""
+    viewports = [_panel(found[1]) for found in _VIEWPORT.finditer(dump)]
+    infos = [_panel(found[1]) for found in _INFO.finditer(dump)]
+    for panels in (viewports, infos):
+        on = [panel for panel in panels if panel is not None and panel.is_on]
+        for panel in on:
+            if panel.display == display:
+                return panel.physical
+        if on:
+            return on[0].physical
+    return None
+
+
+class _Panel(Struct, frozen=True):
+    display: int
+    physical: str
+    is_on: bool
+
+
+def _panel(text: str) -> _Panel | None:
+    number, local = _NUMBER.search(text), _LOCAL.search(text)
+    if number is None or local is None:
+        return None
+    is_off = "isActive=false" in text or re.search(r"\bstate OFF\b", text) is not None
+    return _Panel(int(number[1]), local[1], not is_off)
 
 
 class _Window(Struct, frozen=True):

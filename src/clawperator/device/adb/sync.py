@@ -1,8 +1,9 @@
-"""File transfer with adb's sync service, and streamed installation of an APK."""
+"""File transfer with adb's sync service, and streamed installation of an APK, with hints for refusals."""
 
 import os
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from struct import Struct
 from typing import NoReturn
@@ -15,6 +16,7 @@ from clawperator.contract.action_params import UserChoice
 from clawperator.device.adb.client import Connection, Device, open_service
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.users import user_line
+from clawperator.device.vendors import vendor_hint
 from clawperator.errors import ClawError, ClawperatorException, RefusedError
 
 _HEAD = Struct("<4sI")
@@ -27,6 +29,43 @@ _FILE_MODE = 0o644
 _REGULAR = 0o100000
 # Between two notes about an installation.
 _NOTE_SECONDS = 2.0
+_CODE = re.compile(r"INSTALL_(?:PARSE_)?FAILED_([A-Z_]{1,60})")
+_OTHERS = "Check that the APK fits the device's ABI and Android version, and that it has free storage."
+_OTHER_SIGNATURE = "Uninstall the installed app first, with its data: it is signed with another key."
+_WRONG_APK = "Check that the APK is complete and signed: copy or build it again."
+_NO_STORAGE = "Free storage on the device, then install again."
+_WRONG_ABI = "Get an APK for the device's processor: 'adb shell getprop ro.product.cpu.abilist' lists its ABIs."
+# The user or a switch of the vendor refused the installation.
+_REFUSED: Mapping[str, str] = {
+    "USER_RESTRICTED": "Unlock the device and accept the installation on it. A policy may also forbid it.",
+    "ABORTED": "Unlock the device and accept the installation on it.",
+    "VERIFICATION_FAILURE": "Turn off 'Verify apps over USB' in the developer options, or accept the app.",
+}
+_HINTS: Mapping[str, str] = {
+    "UPDATE_INCOMPATIBLE": _OTHER_SIGNATURE,
+    "INCONSISTENT_CERTIFICATES": _OTHER_SIGNATURE,
+    "SHARED_USER_INCOMPATIBLE": _OTHER_SIGNATURE,
+    "VERSION_DOWNGRADE": "Uninstall the newer version first, with its data, or install one that is not older.",
+    "ALREADY_EXISTS": "Uninstall the installed app first.",
+    "DUPLICATE_PERMISSION": "Uninstall the other app that declares this permission.",
+    "CONFLICTING_PROVIDER": "Uninstall the other app that has the same content provider.",
+    "INSUFFICIENT_STORAGE": _NO_STORAGE,
+    "MEDIA_UNAVAILABLE": _NO_STORAGE,
+    "NO_MATCHING_ABIS": _WRONG_ABI,
+    "CPU_ABI_INCOMPATIBLE": _WRONG_ABI,
+    "OLDER_SDK": "Get an APK for the Android version of the device: this one needs a newer Android.",
+    "NEWER_SDK": "Get a newer APK: this one is only for older versions of Android.",
+    "DEPRECATED_SDK_VERSION": "Get a newer APK: the device refuses apps for so old a version of Android.",
+    "TEST_ONLY": "Build the APK for release: this one is marked as test-only.",
+    "MISSING_SHARED_LIBRARY": "Get another APK: this one needs a library that the device does not have.",
+    "MISSING_FEATURE": "Get another APK: this one needs hardware that the device does not have.",
+    "MISSING_SPLIT": "Get an APK without splits: this one is a part of an app bundle.",
+    "INVALID_APK": _WRONG_APK,
+    "NOT_APK": _WRONG_APK,
+    "BAD_MANIFEST": _WRONG_APK,
+    "BAD_SIGNATURE": _WRONG_APK,
+    "NO_CERTIFICATES": _WRONG_APK,
+}
 
 
 class TransferError(ClawperatorException):
@@ -227,8 +266,6 @@ def _read_verdict(connection: Connection) -> str:
 
 
 def _install_failed(device: Device, path: str, reason: str) -> ClawError:
-    from clawperator.device.adb.install_hints import install_hint
-
     return ClawError(
         "ANDROID_INSTALL_FAILED",
         f"cannot install {path} on {device.serial}: {reason}",
@@ -237,3 +274,12 @@ def _install_failed(device: Device, path: str, reason: str) -> ClawError:
         operation="install",
         target=device.serial,
     )
+
+
+def install_hint(device: Device, reason: str) -> str:
+    """The hint for a refused installation. ``reason`` is what the device answered."""
+    found = _CODE.search(reason)
+    code = found[1] if found is not None else ""
+    if code in _REFUSED:
+        return vendor_hint(device, "install", otherwise=_REFUSED[code])
+    return _HINTS.get(code, _OTHERS)

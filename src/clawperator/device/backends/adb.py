@@ -4,8 +4,8 @@ from clawperator._base.deadline import Deadline
 from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb.client import Device
-from clawperator.device.backends.adb_apps import AdbApps
 from clawperator.device.backends.adb_limits import beyond_adb
+from clawperator.device.backends.adb_system import AdbApps
 from clawperator.device.backends.adb_touch import AdbTouch
 from clawperator.device.backends.backend import RunWatch
 from clawperator.device.backends.host_actions import save_screenshot

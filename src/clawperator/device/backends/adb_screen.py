@@ -6,9 +6,9 @@ import re
 from clawperator._base.deadline import Deadline, command_timeout
 from clawperator._base.text import one_line
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
-from clawperator.device.adb import displays, dumpsys
+from clawperator.device.adb import dumpsys
 from clawperator.device.adb.client import Device, ShellAnswer
-from clawperator.device.adb.displays import Size
+from clawperator.device.adb.dumpsys import Size
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.adb.screencap import SCREENSHOT_SECONDS, capture_png
 from clawperator.device.backends.adb_shell import AdbShell
@@ -173,13 +173,13 @@ class AdbScreen(AdbShell):
 
     def _read_display(self, state: str) -> None:
         """Take the focused display and its size from ``dumpsys window displays``."""
-        chosen = displays.focused_display_id(state)
+        chosen = dumpsys.focused_display_id(state)
         if chosen is None:
             # Several displays have a focused window.
-            chosen = displays.focused_display_id(self._run("dumpsys window windows").text) or 0
+            chosen = dumpsys.focused_display_id(self._run("dumpsys window windows").text) or 0
         self._display = chosen
-        found = {display.id: display.natural for display in displays.read_displays(state)}
-        of_first = displays.read_size(state) if chosen == 0 else None
+        found = {display.id: display.natural for display in dumpsys.read_displays(state)}
+        of_first = dumpsys.read_size(state) if chosen == 0 else None
         self._size = of_first or found.get(chosen)
 
     def frame(self) -> Bounds:
@@ -209,10 +209,10 @@ class AdbScreen(AdbShell):
 
     def _read_turns(self, state: str) -> int:
         """Quarter turns, as far as they matter for the frame."""
-        for display in displays.read_displays(state):
+        for display in dumpsys.read_displays(state):
             if display.id == self._display:
                 return int(display.current != display.natural)
-        return displays.read_rotation(state)
+        return dumpsys.read_rotation(state)
 
     def _natural_size(self) -> Size:
         if self._size is None:
@@ -232,7 +232,7 @@ class AdbScreen(AdbShell):
         # The first works from Android 10 on, the second before; the third when no window has the focus.
         for service in (("window", "displays"), ("window", "windows"), ("activity", "activities")):
             text = self._run(command_line("dumpsys", *service)).text
-            if displays.focused_display_id(text) is None:  # several displays have a focused window
+            if dumpsys.focused_display_id(text) is None:  # several displays have a focused window
                 text = self._run("dumpsys window").text
             found = dumpsys.read_foreground(text)
             if found is not None:

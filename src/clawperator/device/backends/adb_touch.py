@@ -3,7 +3,7 @@
 import re
 import time
 
-from clawperator.contract.keys import KEY_CODES
+from clawperator.contract.action_params import KEY_CODES
 from clawperator.device.adb import input as adb_input
 from clawperator.device.adb.input import input_line
 from clawperator.device.backends.adb_screen import AdbScreen

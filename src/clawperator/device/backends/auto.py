@@ -7,8 +7,7 @@ one. Once anything was sent, the backend stays.
 from msgspec.structs import replace
 
 from clawperator._base.notes import note
-from clawperator.contract.execution import Plan
-from clawperator.contract.operator_plan import needs_host
+from clawperator.contract.execution import Plan, needs_host
 from clawperator.contract.results import ResultEnvelope, outcome_of
 from clawperator.device.adb.client import Device
 from clawperator.device.backends.adb_limits import beyond_adb

@@ -13,10 +13,10 @@ from clawperator.contract.execution import Action
 from clawperator.contract.results import StepResult
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.ui.describe import reference_of
-from clawperator.ui.find import find_nodes
-from clawperator.ui.nearest import NearMatch, nearest_matches
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import outline_of, screen_frame
+from clawperator.ui.select import find_nodes
+from clawperator.ui.suggest import NearMatch, nearest_matches
 
 if TYPE_CHECKING:
     from clawperator.device.run.references import References

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 from clawperator._base.deadline import Deadline
 from clawperator.contract.action_types import is_snapshot, unsettles
 from clawperator.contract.actions import ACTIONS
-from clawperator.contract.execution import Action, Plan
+from clawperator.contract.execution import Action, Plan, needs_host, operator_action
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
-from clawperator.contract.operator_plan import needs_host, operator_action
 from clawperator.contract.results import ResultEnvelope, StepResult, may_have_changed
 from clawperator.contract.selectors import NodeSelector
 from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM

@@ -10,9 +10,14 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
+from clawperator._base.deadline import Deadline
 from clawperator._base.notes import trace
 from clawperator.contract.limits import MAX_HIERARCHY_BYTES
 from clawperator.contract.wire import RESULT_PREFIX, SNAPSHOT_MARKER, sum_of
+from clawperator.device.adb.client import Device, ShellStream, simulated_address
+from clawperator.device.adb.quoting import quote
+from clawperator.device.run.lease import Holder
+from clawperator.errors import RefusedError
 
 # date time pid tid priority, then "tag: message"
 _HEAD = re.compile(rb"\S{1,32} {1,16}\S{1,32} {1,16}(\d{1,10}) {1,16}(\d{1,10}) [VDIWEF] ")
@@ -27,6 +32,7 @@ _MAX_RESULT = 4 * 1024 * 1024
 # A result in more pieces than this is not one of an Operator. Each piece may be tried as the last one.
 _MAX_PIECES = 1_000
 _MAX_HIERARCHIES_BYTES = 32 * 1024 * 1024
+_NOT_RUNNING = 5
 
 
 class Record(Struct, frozen=True):
@@ -217,3 +223,44 @@ def _without_gaps(text: str) -> str | None:
 def _has_gap(indexes: list[str]) -> bool:
     """Whether indexes are not those from 0 on. Nodes without an index have none to miss."""
     return any(indexes) and indexes != [str(i) for i in range(len(indexes))]
+
+
+def has_finished(device: Device, holder: Holder, seconds: float) -> bool:
+    """Whether the command has ended on the device: its result is in the log, or its Operator's process is gone.
+
+    A simulated phone that was restarted has another address. Waits for the result no longer than these seconds.
+    ``DEVICE_...`` errors when the device cannot be reached.
+    """
+    if holder.endpoint != simulated_address(device):
+        return True
+    try:
+        with ShellStream(device, _script(holder), Deadline(seconds)) as stream:
+            return _follow(stream, holder)
+    except (OSError, RefusedError):
+        return False
+
+
+def _script(holder: Holder) -> str:
+    since = f"-T {quote(holder.deviceTime)} " if holder.deviceTime else ""
+    return (
+        f"P=$(pidof {quote(holder.operator)}) || exit {_NOT_RUNNING}; echo process $P; "
+        f'exec logcat -b main -v threadtime {since}--pid="${{P%% *}}"'
+    )
+
+
+def _follow(stream: ShellStream, holder: Holder) -> bool:
+    reader = OperatorLogReader()
+    lines = LogLines()
+    for is_error, data in stream.packets():
+        if is_error:
+            continue
+        for line in lines.feed(data):
+            if line.startswith(b"process "):
+                if holder.operatorPid and line.split()[1:2] != [holder.operatorPid.encode()]:
+                    return True
+                continue
+            record = read_record(line)
+            document = None if record is None else reader.feed(record)
+            if document is not None and document.get("commandId") == holder.sent:
+                return True
+    return stream.code == _NOT_RUNNING

@@ -4,7 +4,6 @@ A line has ids, codes and durations, never text that was typed, read or shown on
 microseconds and never fails a command: without a writable folder there is no log.
 """
 
-import fcntl
 import os
 import time
 from contextlib import suppress
@@ -12,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from clawperator._base.files import make_private_folder
+from clawperator._base.files import make_private_folder, try_lock
 from clawperator._base.home import product_home
 from clawperator._base.notes import is_tracing
 
@@ -91,11 +90,7 @@ def _open(path: str) -> int:
 
 def _rotate(path: str, descriptor: int) -> None:
     """Rename a full file. Only one process does; our line is the last of the old file."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return
-    if os.fstat(descriptor).st_ino == os.stat(path).st_ino:
+    if try_lock(descriptor) and os.fstat(descriptor).st_ino == os.stat(path).st_ino:
         os.replace(path, path.removesuffix(".ndjson") + ".1.ndjson")
 
 

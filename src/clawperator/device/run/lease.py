@@ -8,7 +8,6 @@ processes that it starts then take the lease as usual; all others wait until the
 """
 
 import errno
-import fcntl
 import os
 import stat
 import time
@@ -20,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline
-from clawperator._base.files import is_running, make_private_folder, why
+from clawperator._base.files import is_running, make_private_folder, try_lock, unlock, why
 from clawperator._base.home import product_home
 from clawperator._base.notes import note, show_status
 from clawperator._base.typed import decode
@@ -236,14 +235,13 @@ def _other_hold(serial: str) -> Holder | None:
     except OSError:  # it was never held; a folder that cannot be used is reported by the lease itself
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+        if try_lock(descriptor, shared=True):
+            return None
         holder = read_holder(descriptor) or Holder(0, "", 0)
-        is_own = os.environ.get(_HOLD_VARIABLE) == f"{holder.pid}:{file_name(serial)}"
-        return None if is_own else holder
     finally:
         os.close(descriptor)
-    return None
+    is_own = os.environ.get(_HOLD_VARIABLE) == f"{holder.pid}:{file_name(serial)}"
+    return None if is_own else holder
 
 
 def lease_conflict(serial: str) -> ClawError | None:
@@ -252,12 +250,7 @@ def lease_conflict(serial: str) -> ClawError | None:
         return _busy(serial, hold, abandoned=False)
     descriptor = open_record(serial)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            is_held = True
-        else:
-            is_held = False
+        is_held = not try_lock(descriptor, shared=True)
         holder = read_holder(descriptor)
     finally:
         os.close(descriptor)
@@ -332,19 +325,14 @@ def _acquire(descriptor: int, wait: _Wait) -> None:
         hold = _other_hold(wait.serial)
         if hold is None:
             return
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        unlock(descriptor)
         wait.check(hold)
         time.sleep(POLL_SECONDS)
 
 
 def _lock(descriptor: int, wait: _Wait) -> None:
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            _check_held(descriptor, wait)
-        else:
-            return
+    while not try_lock(descriptor):
+        _check_held(descriptor, wait)
         # Random delays, so that no process always comes too late.
         time.sleep(POLL_SECONDS * (0.5 + os.urandom(1)[0] / 256))
 

@@ -4,11 +4,10 @@ A file holds fingerprints and labels, no content of fields, and only what was se
 only grow while one of them is kept, so a number does not stand for another element within that hour.
 """
 
-import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from zlib import crc32
 
@@ -16,15 +15,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from clawperator._base.deadline import Deadline
-from clawperator._base.files import AtomicFile, make_private_folder, read_limited, why
+from clawperator._base.files import AtomicFile, locked, make_private_folder, read_limited, why
 from clawperator._base.home import product_home
 from clawperator._base.typed import decode
 from clawperator.contract.selectors import REFERENCE
 from clawperator.device.serials import file_name
 from clawperator.errors import ClawError
-from clawperator.ui.changes import EarlierLine, earlier_lines
 from clawperator.ui.outline import Outline
+from clawperator.ui.outline_text import EarlierLine, earlier_lines
 from clawperator.ui.refs import (
     MAX_ALIKE,
     ElementFingerprint,
@@ -120,7 +118,8 @@ class References:
         """
         try:
             make_private_folder(os.path.dirname(self._path))
-            with self._lock():
+            # After two seconds the file is used anyway: writes are atomic.
+            with locked(f"{self._path}.lock", _LOCK_SECONDS):
                 self._read()
                 if self._number(screen, snapshot_id):
                     self._write()
@@ -223,19 +222,6 @@ class References:
                 del self._elements[number]
         return numbers
 
-    @contextmanager
-    def _lock(self) -> Iterator[None]:
-        """Hold the lock of the file. After two seconds the file is used anyway: writes are atomic."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        descriptor = os.open(f"{self._path}.lock", flags, 0o600)
-        try:
-            deadline = Deadline(_LOCK_SECONDS)
-            while not _try_lock(descriptor) and not deadline.is_over:
-                time.sleep(_POLL_SECONDS)
-            yield
-        finally:
-            os.close(descriptor)
-
     def _read(self) -> None:
         """Load the file. One that is damaged or not ours is ignored, and replaced by the next write."""
         self._next, self._elements, self._snapshots = 1, {}, {}
@@ -308,11 +294,3 @@ def _is_doubtful(known: ElementFingerprint, live: list[ElementFingerprint], alik
     if known.alike > 1 and known.alike_texts == 1:
         same_page = [at for at in same_page if live[at].texts == known.texts]
     return bool(same_page)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -1,6 +1,5 @@
 """What devices may still run for this process. An Operator cannot be stopped: it finishes its plan."""
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from functools import partial
 from msgspec import Struct
 
 from clawperator._base.deadline import BEGAN, Deadline
+from clawperator._base.files import try_lock
 from clawperator.device.run.lease import (
     ASK_SECONDS,
     POLL_SECONDS,
@@ -88,7 +88,8 @@ def _left_by_others() -> Iterator[SentCommand]:
                 holder = read_holder(descriptor)
                 if holder is None or holder.started < BEGAN or holder.pid == os.getpid():
                     continue
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # held: its process follows it
+                if not try_lock(descriptor):
+                    continue  # its process follows it
             finally:
                 os.close(descriptor)
             serial = serial_of(name.removesuffix(".lock"))
@@ -98,7 +99,7 @@ def _left_by_others() -> Iterator[SentCommand]:
 
 def _ask(serial: str, holder: Holder, seconds: float) -> bool:
     """Ask a device by its serial whether it has finished a command."""
-    from clawperator.device.backends.abandoned import has_finished
+    from clawperator.device.backends.operator_log import has_finished
     from clawperator.device.discovery import resolve_device
 
     return has_finished(resolve_device(serial), holder, seconds)
@@ -109,8 +110,7 @@ def _clear_record(sent: SentCommand) -> None:
     with suppress(OSError, ClawError):
         descriptor = open_record(sent.serial)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if read_holder(descriptor) == sent.holder:
+            if try_lock(descriptor) and read_holder(descriptor) == sent.holder:
                 os.ftruncate(descriptor, 0)
         finally:
             os.close(descriptor)

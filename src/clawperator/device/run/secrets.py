@@ -47,13 +47,13 @@ class SecretReader:
 
     def mask(self, steps: Iterable[StepResult]) -> list[StepResult]:
         """The steps with four dots for each text that was read: a later snapshot or log may show it."""
-        from clawperator.engine.privacy import mask_step_data
+        from clawperator.ui.privacy import mask_step_data
 
         return [replace(step, data=mask_step_data(step.data, self._texts)) for step in steps]
 
     def mask_error(self, error: ClawError) -> ClawError:
         """The error with four dots for each text that was read: it may quote lines of the device's log."""
-        from clawperator.engine.privacy import mask_secrets
+        from clawperator.ui.privacy import mask_secrets
 
         def masked(value: Any) -> Any:
             if isinstance(value, str):
@@ -121,10 +121,10 @@ def _marker(serial: str) -> str:
 def _check_allowed(source: TextSource) -> None:
     import sys
 
-    if POLICY_VARIABLE not in os.environ and "clawperator.policy.enforcement" not in sys.modules:
+    if POLICY_VARIABLE not in os.environ and "clawperator.policy.gate" not in sys.modules:
         return
     from clawperator._base.home import config_file
-    from clawperator.policy.enforcement import policy_in_force
+    from clawperator.policy.gate import policy_in_force
 
     if not policy_in_force() or is_declared(source):
         return

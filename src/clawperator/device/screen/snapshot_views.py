@@ -14,10 +14,16 @@ from clawperator.contract.execution import Plan
 from clawperator.contract.results import StepResult
 from clawperator.device.run.references import FRESH_SECONDS, References
 from clawperator.errors import ClawError
-from clawperator.ui.changes import EarlierLine, changed_lines, has_other_order
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import Outline, outline_of, screen_frame
-from clawperator.ui.outline_text import cut_lines, outline_objects, render_outline
+from clawperator.ui.outline_text import (
+    EarlierLine,
+    changed_lines,
+    cut_lines,
+    has_other_order,
+    outline_objects,
+    render_outline,
+)
 from clawperator.ui.parse import parse_hierarchy
 
 OUTLINE, CHANGES, JSON = "outline", "outline_changes", "json"

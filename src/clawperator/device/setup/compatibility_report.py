@@ -16,7 +16,7 @@ from clawperator.contract.wire import OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.discovery import is_wireless, resolve_device
 from clawperator.device.operators import enabled_operator
-from clawperator.device.setup.device_facts import DeviceFacts, read_facts
+from clawperator.device.setup.device_checks import DeviceFacts, read_facts
 from clawperator.device.setup.doctor import Report
 from clawperator.device.setup.host_checks import Check, Status
 from clawperator.errors import CODES, ClawError
@@ -210,7 +210,7 @@ def _connection(device: Device, facts: DeviceFacts | None) -> Connection:
 
 
 def _display(device: Device, facts: DeviceFacts) -> DisplayFacts:
-    from clawperator.device.adb.displays import read_physical_ids
+    from clawperator.device.adb.dumpsys import read_physical_ids
 
     size = _SIZE.fullmatch(facts.size)
     density = facts.density
@@ -268,8 +268,8 @@ def _timed_dump(device: Device) -> tuple[float, int]:
     from functools import partial
 
     from clawperator.contract.execution import new_command_id
-    from clawperator.device.backends.abandoned import has_finished
     from clawperator.device.backends.adb import AdbDriver
+    from clawperator.device.backends.operator_log import has_finished
     from clawperator.device.run.lease import lease
 
     finished = partial(has_finished, device)

@@ -1,23 +1,31 @@
-"""The checks of a device: connection, capabilities, settings, and the Operator."""
+"""The checks of a device: connection, capabilities, switches of its vendor, settings, and the Operator."""
 
 import time
+from collections.abc import Mapping
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator._base.settings import setting
+from clawperator._base.text import one_line
 from clawperator.contract.wire import accessibility_service
-from clawperator.device.adb.client import Device
-from clawperator.device.android_versions import SUPPORTED, require_supported
-from clawperator.device.device_states import not_ready
+from clawperator.device.adb.client import Device, run_shell
+from clawperator.device.device_states import SUPPORTED, not_ready, read_api, require_supported
 from clawperator.device.discovery import PASSING, READY, ListedDevice, list_devices, resolve_device
 from clawperator.device.serials import device_flag, shell_word, target_flags
-from clawperator.device.setup.device_facts import DeviceFacts, read_facts
 from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, failed_check, passed
-from clawperator.device.setup.install import read_setting
+from clawperator.device.setup.install import enabled_services, read_setting
 from clawperator.device.setup.version_check import install_command, probe_compatibility, require_operator
-from clawperator.device.vendors import Vendor
+from clawperator.device.users import user_line
+from clawperator.device.vendors import Purpose, Vendor, parse_properties, recognise_vendor, switch_states
 from clawperator.errors import ClawError
 
+# Three commands, which take seconds each on a slow device.
+_FACTS_SECONDS = 30.0
+# The longest fact of a display.
+_MAX_FACT = 100
+_MARK = "properties listed"
+_SCRIPT = f"getprop; echo '{_MARK}'; wm size; wm density"
 HANDSHAKE_MS = 5_000
 _SMOKE_MS = 10_000
 _CAPTURE_MS = 30_000
@@ -49,6 +57,60 @@ SETTINGS = {
     ),
     "readiness.settings.usb_debugging": ("adb_enabled", "USB debugging", "DEVICE_USB_DEBUGGING_DISABLED"),
 }
+VENDOR_CHECK = "device.vendor"
+_VENDOR_SECONDS = 15.0
+_RESTRICTED_API = 33
+_RESTRICTED = "ACCESS_RESTRICTED_SETTINGS"
+_PURPOSES: dict[Purpose, str] = {
+    "input": "input",
+    "grant": "a permission",
+    "install": "an installation",
+    "connection": "the connection",
+    "log": "the log",
+}
+_LOG_SIZE = "Set 'Logger buffer sizes' in the developer options to 256K or more."
+# What the log of a device contains when logging is switched off.
+_LOG_OFF = ("log switch off", "unable to open log device", "logcat read failure")
+
+
+class DeviceFacts(Struct, frozen=True):
+    """The facts of one device. Texts are empty when it does not report them."""
+
+    api: int
+    model: str
+    size: str
+    density: str
+    properties: Mapping[str, str]
+    vendor: Vendor | None
+
+
+def read_facts(device: Device) -> DeviceFacts:
+    """Ask a device in one round trip. ``DEVICE_SHELL_UNAVAILABLE`` when it does not report its Android version."""
+    answer = run_shell(device, _SCRIPT, seconds=_FACTS_SECONDS)
+    listed, _, display = answer.text.partition(_MARK)
+    properties = parse_properties(listed)
+    api = read_api(properties.get("ro.build.version.sdk", ""))
+    if api is None:
+        raise ClawError(
+            "DEVICE_SHELL_UNAVAILABLE",
+            f"device {device.serial} does not report its Android version: {answer.complaint}",
+            hint="Retry when the device has booted.",
+        )
+    lines = display.splitlines()
+    return DeviceFacts(
+        api,
+        properties.get("ro.product.model", ""),
+        _value(lines, " size:"),
+        _value(lines, " density:"),
+        properties,
+        recognise_vendor(properties),
+    )
+
+
+def _value(lines: list[str], name: str) -> str:
+    """The value after a name. An override, where there is one, comes after the physical value."""
+    found = next((line for line in reversed(lines) if name in line.lower()), "")
+    return one_line(found.partition(":")[2].strip(), _MAX_FACT)
 
 
 def discover(serial: str | None, simulated: str | None = None) -> tuple[Check, str | None]:
@@ -215,8 +277,8 @@ def check_handshake(
     from functools import partial
 
     from clawperator.contract.execution import validate
-    from clawperator.device.backends.abandoned import has_finished
     from clawperator.device.backends.operator_link import deliver
+    from clawperator.device.backends.operator_log import has_finished
     from clawperator.device.run.lease import lease
 
     id_ = "readiness.handshake"
@@ -276,12 +338,13 @@ def check_plain_adb(device: Device) -> Check:
     """Check that the screen can be captured without an Operator."""
     from clawperator.contract.execution import validate
     from clawperator.device.run.run import run_plan
+    from clawperator.policy.gate import approve_own
 
     id_ = "readiness.adb"
     actions: list[dict[str, object]] = [{"id": "s1", "type": "snapshot_ui", "params": {}}]
-    plan = validate(_execution("adb", _CAPTURE_MS, actions))
+    look = approve_own(validate(_execution("adb", _CAPTURE_MS, actions)))
     try:
-        envelope = run_plan(plan, device, package=None, backend="adb", lease_seconds=_LEASE_SECONDS).envelope
+        envelope = run_plan(look, device, package=None, backend="adb", lease_seconds=_LEASE_SECONDS).envelope
     except ClawError as e:
         if e.code == "EXECUTION_CONFLICT_IN_FLIGHT":
             return failed_check(id_, e, status="warn")
@@ -297,6 +360,7 @@ def check_smoke(device: Device, package: str) -> Check:
     """Check a small plan: close Settings, open it, capture it."""
     from clawperator.contract.execution import validate
     from clawperator.device.run.run import run_plan
+    from clawperator.policy.gate import approve
 
     id_ = "readiness.smoke"
     settings = {"applicationId": _SETTINGS}
@@ -308,7 +372,8 @@ def check_smoke(device: Device, package: str) -> Check:
         {"id": "s4", "type": "snapshot_ui", "params": {}},
     ]
     try:
-        envelope = run_plan(validate(_execution("smoke", _SMOKE_MS, actions)), device, package=package).envelope
+        plan = approve(validate(_execution("smoke", _SMOKE_MS, actions)))
+        envelope = run_plan(plan, device, package=package).envelope
     except ClawError as e:
         reason = f"{e.code}: {e.message}"
     else:
@@ -332,4 +397,93 @@ def _execution(kind: str, timeout_ms: float, actions: list[dict[str, object]]) -
         task_id=f"doctor-{kind}",
         source="clawperator-doctor",
         timeout_ms=timeout_ms,
+    )
+
+
+def check_vendor(device: Device, facts: DeviceFacts) -> Check:
+    """Check the switches of the vendor that the device shows; name the others."""
+    vendor = facts.vendor
+    if vendor is None:
+        return passed(VENDOR_CHECK, "the vendor has no switches that automation needs")
+    name = f"{vendor.system} {vendor.version}".strip()
+    try:
+        states = list(switch_states(device, vendor, facts.properties, seconds=_VENDOR_SECONDS))
+    except ClawError as e:
+        return failed_check(VENDOR_CHECK, e, status="warn")
+    off = [switch for switch, state in states if state == "off"]
+    if off:
+        return Check(
+            id=VENDOR_CHECK,
+            status="warn",
+            code="DEVICE_VENDOR_SWITCH_OFF",
+            summary=f"{name} restricts adb: check {' and '.join(repr(switch.name) for switch in off)}",
+            fix=Fix("Change the settings of the vendor", [Step("manual", switch.step) for switch in off]),
+            deviceGuidance=Guidance(off[0].screen, [switch.step for switch in off]),
+            evidence={"system": vendor.system, "version": vendor.version},
+        )
+    unknown = [switch for switch, state in states if state == "unknown"]
+    detail = " ".join(
+        f"If the device refuses {_PURPOSES[switch.purposes[0]]}: {switch.step}" for switch in unknown
+    )
+    return Check(
+        id=VENDOR_CHECK,
+        status="pass",
+        summary=f"{name} shows no restriction of adb",
+        detail=detail or None,
+        evidence={"system": vendor.system, "version": vendor.version},
+    )
+
+
+def check_log(device: Device, vendor: Vendor | None) -> Check:
+    """Check that the device has a log, which carries the results of the Operator."""
+    id_ = "readiness.settings.log"
+    try:
+        answer = run_shell(device, "logcat -d -t 1", seconds=_VENDOR_SECONDS)
+    except ClawError as e:
+        return failed_check(id_, e, status="warn")
+    output = f"{answer.text}\n{answer.stderr.decode('utf-8', 'replace')}"
+    has_lines = any(line.strip() and not line.startswith("-----") for line in answer.text.splitlines())
+    if answer.code == 0 and has_lines and not any(words in output.lower() for words in _LOG_OFF):
+        return passed(id_, "the log of the device is on")
+    return Check(
+        id=id_,
+        status="warn",
+        code="LOGCAT_UNAVAILABLE",
+        summary="the log of the device is off or empty; it carries the results of the Operator",
+        detail=None if answer.code == 0 else one_line(answer.complaint, 200),
+        fix=Fix("Turn on logging", [Step("manual", step) for step in log_steps(vendor)]),
+    )
+
+
+def log_steps(vendor: Vendor | None) -> list[str]:
+    """How to turn on the log of a device."""
+    return (vendor.steps_for("log") if vendor is not None else []) or [_LOG_SIZE]
+
+
+def check_restricted_settings(device: Device, package: str, api: int) -> Check | None:
+    """Check that Android allows the accessibility service of a side-loaded Operator; None before Android 13."""
+    if api < _RESTRICTED_API:
+        return None
+    id_ = "readiness.settings.restricted"
+    script = user_line("appops", "get", rest=(package, _RESTRICTED), or_plain=True)
+    try:
+        if accessibility_service(package) in enabled_services(device):
+            return passed(id_, "the accessibility service of the Operator is enabled")
+        answer = run_shell(device, script, seconds=_VENDOR_SECONDS).text
+    except ClawError as e:
+        return failed_check(id_, e, status="warn")
+    if not any(f"{_RESTRICTED}: {mode}" in answer for mode in ("deny", "ignore")):
+        return passed(id_, "Android does not restrict the settings of the Operator")
+    steps = [
+        "Open Settings, Accessibility, and try to turn on the service of Clawperator once.",
+        "Open Settings, Apps, Clawperator, the menu with three dots, and choose 'Allow restricted settings'.",
+    ]
+    grant = f"clawperator grant-device-permissions {target_flags(device.serial, package)}"
+    return Check(
+        id=id_,
+        status="warn",
+        code="DEVICE_RESTRICTED_SETTINGS",
+        summary="Android restricts the settings of the Operator, because it was not installed from a store",
+        fix=Fix("Allow restricted settings", [*(Step("manual", step) for step in steps), Step("shell", grant)]),
+        deviceGuidance=Guidance("Settings, Apps, Clawperator", steps),
     )

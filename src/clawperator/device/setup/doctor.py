@@ -15,7 +15,7 @@ from clawperator.device.discovery import resolve_device, simulated_phones
 from clawperator.device.operators import find_operator
 from clawperator.device.run.host_log import Level, log_event
 from clawperator.device.serials import target_flags
-from clawperator.device.setup import device_checks, host_checks, vendor_checks
+from clawperator.device.setup import device_checks, host_checks
 from clawperator.device.setup.host_checks import Check
 from clawperator.device.vendors import Vendor
 from clawperator.errors import ClawError
@@ -24,7 +24,7 @@ from clawperator.errors import ClawError
 _ANSWER_TRIES = 4
 _ANSWER_PAUSE = 0.4
 _KILL_SECONDS = 10
-_ADVISORY = ("readiness.settings.", vendor_checks.VENDOR_CHECK)
+_ADVISORY = ("readiness.settings.", device_checks.VENDOR_CHECK)
 # Critical checks after whose failure the next checks still run.
 _CONTINUE_AFTER = ("device.capability", "readiness.apk.presence")
 _UNSUPPORTED = "ANDROID_VERSION_UNSUPPORTED"
@@ -165,7 +165,7 @@ class _Examination:
         capability, facts = device_checks.check_capability(device)
         yield capability
         if facts is not None:
-            yield vendor_checks.check_vendor(device, facts)
+            yield device_checks.check_vendor(device, facts)
         presence = device_checks.check_presence(device, self.package)
         if presence.code == "OPERATOR_NOT_INSTALLED" and not self._asks_for_operator():
             plain = device_checks.check_plain_adb(device)
@@ -184,10 +184,10 @@ class _Examination:
         vendor = facts.vendor if facts is not None else None
         if presence.status == "pass":
             restricted = (
-                vendor_checks.check_restricted_settings(device, self.package, facts.api) if facts else None
+                device_checks.check_restricted_settings(device, self.package, facts.api) if facts else None
             )
             yield from [restricted] if restricted is not None else []
-            yield vendor_checks.check_log(device, vendor)
+            yield device_checks.check_log(device, vendor)
         if compatible:
             yield (handshake := self._handshake(device, vendor))
             if handshake.status == "pass":

@@ -10,12 +10,48 @@ from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.adb.quoting import command_line
 from clawperator.device.packages import list_packages, other_variants
 from clawperator.device.serials import device_flag
-from clawperator.device.setup.operator_versions import is_supported, read_version, supported_text
 from clawperator.errors import ClawError
 
+_VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
+# The suffix of development builds, which behave as the release.
+_DEVELOPMENT = "-d"
+
+Version = tuple[int, int, int]
 _SECONDS = 15.0
 _VERSION_NAME = re.compile(r"^[ \t]{0,64}versionName=(\S{1,128})", re.MULTILINE)
 _VERSION_CODE = re.compile(r"^[ \t]{0,64}versionCode=(\d{1,18})", re.MULTILINE)
+
+
+class SupportedVersions(Struct, frozen=True):
+    """A range of versions with one contract, and whose they are."""
+
+    first: Version
+    # Up to this minor version, with all of its patches.
+    last: tuple[int, int]
+    origin: str
+
+    def __str__(self) -> str:
+        return f"{'.'.join(map(str, self.first))} to {'.'.join(map(str, self.last))}.x"
+
+
+SUPPORTED_OPERATORS = (
+    SupportedVersions((0, 1, 0), (0, 2), "the simulated phone"),
+    SupportedVersions((0, 5, 3), (0, 7), "the reference project"),
+)
+
+
+def read_version(name: str) -> Version | None:
+    """The numbers of a version name such as 0.5.3 or 0.5.3-d; None for any other text."""
+    found = _VERSION.fullmatch(name.removesuffix(_DEVELOPMENT))
+    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+
+
+def is_supported(version: Version) -> bool:
+    return any(row.first <= version and version[:2] <= row.last for row in SUPPORTED_OPERATORS)
+
+
+def supported_text() -> str:
+    return " and ".join(map(str, SUPPORTED_OPERATORS))
 
 
 class Problem(Struct, frozen=True, omit_defaults=True):

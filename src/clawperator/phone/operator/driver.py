@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from clawperator.contract.keys import KEY_CODES
+from clawperator.contract.action_params import KEY_CODES
 from clawperator.engine.driver import Key, NodeAction, RecordingInfo, Windows
 from clawperator.errors import ClawError
 from clawperator.phone.apps.system import ANDROID

@@ -17,10 +17,14 @@ from clawperator.contract.action_params import UI_READINESS, Coordinate
 from clawperator.contract.action_types import Params, Retry
 from clawperator.contract.actions import (
     ClickParams,
+    CloseAppParams,
     EnterTextParams,
+    OpenAppParams,
+    OpenUriParams,
     PressKeyParams,
     ReadKeyValuePairParams,
     ReadTextParams,
+    RecordingParams,
     ScrollAndClickParams,
     ScrollParams,
     ScrollUntilParams,
@@ -30,7 +34,6 @@ from clawperator.contract.actions import (
     WaitForNavigationParams,
     WaitForNodeParams,
 )
-from clawperator.contract.app_actions import CloseAppParams, OpenAppParams, OpenUriParams, RecordingParams
 from clawperator.contract.execution import Action, Execution
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.errors import ClawperatorException

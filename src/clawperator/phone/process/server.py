@@ -13,9 +13,8 @@ from zlib import crc32
 from msgspec import Meta, Struct
 
 from clawperator._base.typed import convert
-from clawperator.contract.keys import KEY_CODES, KeyName
+from clawperator.contract.action_params import KEY_CODES, KeyName
 from clawperator.engine.clock import SystemClock
-from clawperator.engine.privacy import mask_passwords
 from clawperator.errors import ClawError
 from clawperator.phone.adb.adbd import AdbdServer
 from clawperator.phone.adb.device import PhoneDevice
@@ -26,6 +25,7 @@ from clawperator.phone.operator.driver import PhoneDriver
 from clawperator.phone.process.control import ControlServer
 from clawperator.phone.process.setup import PhoneSetup
 from clawperator.phone.shell.language.interpreter import load_commands
+from clawperator.ui.privacy import mask_passwords
 from clawperator.ui.write import write_hierarchy
 
 if TYPE_CHECKING:

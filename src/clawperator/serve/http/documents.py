@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from clawperator.contract.action_params import PACKAGE_NAME, SESSION_ID
-from clawperator.contract.keys import KeyName
+from clawperator.contract.action_params import PACKAGE_NAME, SESSION_ID, KeyName
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.discovery import ListedDevice

@@ -6,10 +6,10 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from clawperator._base.files import open_regular, why
+from clawperator._base.files import file_error, open_regular
 from clawperator.agent.confinement import WorkingFolder, confine
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import check_call
+from clawperator.policy.gate import check_call
 
 SCREEN_URI = "clawperator://screen"
 FILE_URI = "clawperator://files/"
@@ -75,7 +75,7 @@ def read_file(uri: str, folder: WorkingFolder) -> tuple[str, str]:
         with open_regular(whole) as file:
             data = file.read(_MOST_BYTES + 1)
     except OSError as e:
-        raise ClawError("FILESYSTEM_FAILED", f"cannot read {path}: {why(e)}", operation="read", target=path) from e
+        raise file_error("FILESYSTEM_FAILED", "read", path, e) from e
     if len(data) > _MOST_BYTES:
         raise ClawError(
             "PAYLOAD_TOO_LARGE",

@@ -12,10 +12,9 @@ from clawperator.device.adb.client import Device
 from clawperator.device.backends.host_actions import force_stop
 from clawperator.device.discovery import resolve_device
 from clawperator.device.run.target_policy import check_target
-from clawperator.device.screen.live_input import live_lease, user_input
-from clawperator.device.screen.live_view import CapturedSource, SimulatedSource
+from clawperator.device.screen.live_view import CapturedSource, SimulatedSource, live_lease, user_input
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import check_actions, check_call
+from clawperator.policy.gate import check_actions, check_look
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (
     CloseRequest,
@@ -61,15 +60,18 @@ class WaitForState(Struct, frozen=True):
 
 
 def wait_for_screen(request: LiveRequest, call: HttpCall) -> WaitForState:
+    check_look("snapshot_ui")
     return WaitForState(_live(request, call), request.since, request.waitMs / 1000)
 
 
 def get_picture(request: PictureRequest, call: HttpCall) -> FileAnswer:
-    check_call("take_screenshot", "read-only")
+    check_look("take_screenshot")
     return FileAnswer(_live(request, call).picture(), "image/png")
 
 
 def get_element(request: ElementRequest, call: HttpCall) -> ElementAnswer:
+    check_look("snapshot_ui")
+    check_look("query")
     screen = _live(request, call).find_screen(request.screenId)
     node = None if screen is None else screen.node(request.node)
     if screen is None or node is None:

@@ -20,7 +20,7 @@ from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
 from clawperator.ui.outline import Outline, screen_frame
 from clawperator.ui.outline_text import render_element
 from clawperator.ui.parse import parse_hierarchy
-from clawperator.ui.passwords import has_password
+from clawperator.ui.privacy import has_password
 from clawperator.ui.roles import role_of
 from clawperator.ui.visible import visible_nodes
 

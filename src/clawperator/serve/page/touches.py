@@ -18,7 +18,7 @@ from clawperator.ui.describe import selector_flags
 from clawperator.ui.hit_test import HitTest
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.outline import screen_frame
-from clawperator.ui.passwords import has_password
+from clawperator.ui.privacy import has_password
 from clawperator.ui.suggest import plain_selector, suggest_selectors
 from clawperator.ui.visible import visible_nodes
 

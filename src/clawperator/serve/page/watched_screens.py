@@ -21,12 +21,11 @@ from clawperator.commands.registry import find_by_path
 from clawperator.device.run.lease import lease_conflict
 from clawperator.device.run.references import References
 from clawperator.device.run.secrets import active_recording
-from clawperator.device.screen.live_input import is_live_view
-from clawperator.device.screen.live_view import LiveLook, LiveSource
+from clawperator.device.screen.live_view import LiveLook, LiveSource, is_live_view
 from clawperator.errors import ClawError
 from clawperator.policy.actions import action_entry
 from clawperator.policy.commands import command_entry
-from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.gate import PolicyGate, enforcing
 from clawperator.policy.rules import Policy
 from clawperator.serve.page.screen_document import ShownScreen, read_screen
 

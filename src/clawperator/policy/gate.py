@@ -1,0 +1,187 @@
+"""The policy in force, checked before every action, and inherited by child processes.
+
+Inside ``enforcing`` every plan that runs, every skill that starts and every nested claw is checked by one gate. A
+child process inherits the policy by the variable ``CLAWPERATOR_POLICY``. ``clawperator``, ``claw`` and the Python
+API obey it; they can only restrict it further.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from clawperator.commands.model import POLICY_VARIABLE
+from clawperator.errors import ClawError
+
+if TYPE_CHECKING:
+    from clawperator.commands.model import Level
+    from clawperator.contract.execution import Plan
+    from clawperator.policy.rules import Asker, Governed, GovernedCall, Policy, PolicyDecision
+
+
+class PolicyGate:
+    """Lets calls pass that the policy allows. ``asker`` asks the user; without one, "ask" means deny.
+
+    A confirmation holds for as long as the gate is in force.
+    """
+
+    def __init__(self, policy: "Policy", asker: "Asker | None" = None) -> None:
+        self.policy = policy
+        self.can_ask = asker is not None
+        self._asker = asker
+        self._names: set[str] = set()
+        self._calls: set[tuple[str, tuple[str, ...]]] = set()
+
+    def confirm(self, names: Iterable[str]) -> None:
+        """Record that the user confirmed every call of these names."""
+        self._names.update(names)
+
+    def require(self, calls: "Iterable[GovernedCall]") -> None:
+        """Raise ``PERMISSION_DENIED`` unless all calls may be made. No question is asked when one is denied."""
+        decided = [(tool, params, self.policy.decide(tool, params)) for tool, params in calls]
+        for tool, _, decision in decided:
+            if decision.decision == "deny":
+                raise denial(tool, decision)
+        for tool, params, decision in decided:
+            if decision.decision == "ask":
+                self._ask(tool, params, decision)
+
+    def _ask(self, tool: "Governed", params: Mapping[str, Any], decision: "PolicyDecision") -> None:
+        from clawperator.policy.rules import subjects_of
+
+        call = tool.name, subjects_of(tool, params)
+        if tool.name in self._names or call in self._calls:
+            return
+        if self._asker is None or not self._asker(tool, params, decision.reason):
+            raise denial(tool, decision, asked=self.can_ask)
+        self._calls.add(call)
+
+
+_gate: ContextVar[PolicyGate | None] = ContextVar("policy gate", default=None)
+
+
+@contextmanager
+def enforcing(gate: PolicyGate) -> Iterator[PolicyGate]:
+    """Check everything in the block, also in threads that copy its context."""
+    token = _gate.set(gate)
+    try:
+        yield gate
+    finally:
+        _gate.reset(token)
+
+
+def inherited_policy() -> "Policy | None":
+    """The policy of the surrounding block or, in a child process, of its parent. None when there is none."""
+    gate = _gate.get()
+    if gate is not None:
+        return gate.policy
+    text = os.environ.get(POLICY_VARIABLE)
+    if text is None:
+        return None
+    from clawperator.policy.inheritance import decode_policy
+
+    return decode_policy(text)
+
+
+def policy_in_force() -> bool:
+    """Whether a policy decides on calls here."""
+    return _gate.get() is not None or POLICY_VARIABLE in os.environ
+
+
+def check_calls(calls: "Iterable[GovernedCall]") -> None:
+    """Raise ``PERMISSION_DENIED`` when the policy in force does not allow all of these calls."""
+    gate = _gate.get()
+    if gate is None:
+        policy = inherited_policy()
+        if policy is None:
+            return
+        gate = PolicyGate(policy)
+    gate.require(calls)
+
+
+def check_call(name: str, level: "Level", *subjects: str) -> None:
+    """Check a call that is neither a tool, a command nor an action: a skill, or a shell on the device."""
+    if policy_in_force():
+        from clawperator.policy.rules import PolicyEntry
+
+        check_calls([(PolicyEntry(name, level, subjects=lambda _: subjects), {})])
+
+
+def check_actions(actions: Iterable[Mapping[str, Any]]) -> None:
+    """Check the actions of a validated plan; ``PERMISSION_DENIED`` names the first that is not allowed."""
+    if policy_in_force():
+        from clawperator.policy.actions import action_entry
+
+        check_calls([(action_entry(action["type"]), action.get("params", {})) for action in actions])
+
+
+class ApprovedPlan(Struct, frozen=True):
+    """A plan whose actions may run here. Only ``approve`` and ``approve_own`` make one."""
+
+    plan: "Plan"
+
+
+def approve(plan: "Plan") -> ApprovedPlan:
+    """The plan, if the policy in force allows each of its actions; ``PERMISSION_DENIED`` otherwise."""
+    check_actions(plan.document["actions"])
+    return ApprovedPlan(plan)
+
+
+def approve_own(plan: "Plan") -> ApprovedPlan:
+    """A look that an allowed operation takes for itself. ``ValueError`` when the plan does more than look."""
+    from clawperator.contract.actions import ACTIONS
+
+    if not all(ACTIONS[action.type].read_only for action in plan.execution.actions):
+        raise ValueError("the plan does more than look")
+    return ApprovedPlan(plan)
+
+
+def check_look(name: str) -> None:
+    """Check an action that only looks and writes nothing: the live screen of the page."""
+    if policy_in_force():
+        from clawperator.policy.actions import action_entry
+
+        check_calls([(replace(action_entry(name), level="read-only"), {})])
+
+
+def check_labelled_action(name: str, params: Mapping[str, Any], labels: tuple[str, ...]) -> None:
+    """Check an action on a node with these labels: deny and ask rules see them after the subjects it names."""
+    if policy_in_force():
+        from clawperator.policy.actions import action_entry
+        from clawperator.policy.rules import subjects_of
+
+        entry = action_entry(name)
+        subjects = (*subjects_of(entry, params), *labels)
+        check_calls([(replace(entry, subjects=lambda _: subjects), params)])
+
+
+def policy_environment() -> dict[str, str]:
+    """The variable that passes the policy in force to a child process; empty when there is none."""
+    policy = inherited_policy()
+    if policy is None:
+        return {}
+    from clawperator.policy.inheritance import encode_policy
+
+    return {POLICY_VARIABLE: encode_policy(policy)}
+
+
+def denial(tool: "Governed", decision: "PolicyDecision", *, asked: bool = False) -> ClawError:
+    """The error of a call that is not allowed."""
+    if decision.source == "mode":
+        hint = f"Add '--permission-mode {tool.level}' or '--allow-tool {tool.name}'."
+    elif decision.source.startswith("--"):
+        hint = f"Remove '{decision.source}' from the command line to allow it."
+    elif decision.source == "tools":
+        hint = "Run 'claw tool-pool --output-format json' to list the tools."
+    elif decision.source == POLICY_VARIABLE:
+        hint = "Allow it in the permissions of the claw command that started this one."
+    else:
+        hint = f"Remove the rule from permissions.{decision.decision} in {decision.source}."
+    reason = decision.reason
+    if decision.decision == "ask":
+        reason += ": denied by the user" if asked else ": no terminal to ask on"
+    return ClawError("PERMISSION_DENIED", reason, hint=hint, operation="check_policy", target=tool.name)

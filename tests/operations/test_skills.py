@@ -67,6 +67,23 @@ def test_a_rule_that_allows_a_skill_covers_no_flag_that_widens_what_it_may_do(
 
 
 @pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize(
+    ("rule", "denied"),
+    [
+        (f"{ID} a --skip-validate", True),
+        (f"{ID} a", True),
+        (ID, True),
+        (f"{ID} b", False),
+        (f"{ID} --skip-validate", False),
+    ],
+)
+def test_a_rule_matches_the_line_its_words_and_the_skill(rule: str, denied: bool) -> None:  # noqa: FBT001 - a column
+    for prompt in (f"--skip-validate {ID} -- a", f"--skip-validate --skill-id={ID} a"):
+        ran = claw_json("exec-command", "--deny-tool", f"skills-run({rule})", "skills run", prompt).json
+        assert (ran.get("error", {}).get("code") == "PERMISSION_DENIED") == denied
+
+
+@pytest.mark.usefixtures("registry")
 def test_the_user_is_asked_once_about_a_skill() -> None:
     asked: list[str] = []
 
@@ -106,3 +123,12 @@ def test_the_shipped_registry_is_not_a_path(tmp_path: Path) -> None:
     ran = claw_json("exec-command", "skills get", f"{OTHER} --registry shipped").json
     assert ran["result"]["skill"]["id"] == OTHER
     assert not (tmp_path / "shipped").exists()
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize("rule", ["list_skills", "skills-list", "skills_list"])
+def test_a_rule_that_denies_the_list_denies_what_reads_a_part_of_it(rule: str) -> None:
+    for name, prompt in (("skills get", ID), ("skills search", "greet"), ("skills for-app", "com.example.app")):
+        ran = claw_json("exec-command", "--deny-tool", rule, name, prompt).json
+        assert ran["error"]["code"] == "PERMISSION_DENIED"
+        assert claw_json("exec-command", name, prompt).code == 0

@@ -17,8 +17,9 @@ from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline, limited
 from clawperator.commands.model import BackendName
+from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
-from clawperator.operations.model import Operation, ParamField, Params, Rule, given_fields
+from clawperator.operations.model import Operation, ParamField, Params, Rule, find_operation, given_fields
 from clawperator.policy.actions import all_names
 from clawperator.policy.gate import check_calls, policy_in_force
 from clawperator.policy.rules import PolicyEntry
@@ -168,8 +169,13 @@ def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> Pol
     names = operation_names(operation)
     subjects = subjects_of(operation, params)
     own = names[0] if entry.name in ("cli", "http") else operation.tool_name
-    performed = (*names, *all_names(operation.performs))
+    performed = (*names, *(name for other in operation.performs for name in _names_of(other)))
     return PolicyEntry(own, operation.level_of(params), names, lambda _: subjects, lambda _: performed, names)
+
+
+def _names_of(performed: str) -> tuple[str, ...]:
+    """Every name of an action, or of another operation."""
+    return all_names((performed,)) if performed in ACTIONS else operation_names(find_operation(performed))
 
 
 def operation_names(operation: Operation) -> tuple[str, ...]:
@@ -185,22 +191,26 @@ def operation_names(operation: Operation) -> tuple[str, ...]:
 
 
 def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
-    """The value that the call is about, and the call as a canonical line.
+    """The value that the call is about, the call as a canonical line, and the words of that line.
 
     An allow rule matches the first one. A call that names a file to write, or has a field that raises its level,
     is about its whole line: a rule about the input must not cover any output.
     """
     given = list(given_fields(params))
-    words = sorted((field for field in given if field.use.word), key=lambda field: field.use.word)
-    flags = (field for field in given if field.has_flag and not field.use.word)
-    texts = [text for field in words for text in _texts(params, field)]
-    texts += [f"{field.flag}={text}" for field in flags for text in _texts(params, field)]
-    line = shlex.join(texts)
+    fields = sorted((field for field in given if field.use.word), key=lambda field: field.use.word)
+    words = [text for field in fields for text in _texts(params, field)]
+    flags = [
+        field.flag if field.is_switch else f"{field.flag}={text}"
+        for field in given
+        if field.has_flag and not field.use.word
+        for text in _texts(params, field)
+    ]
+    line = shlex.join([*words, *flags])
     about = getattr(params, operation.subject, UNSET) if operation.subject else UNSET
-    if about is UNSET:
-        return (line,)
     is_more = any(field.use.path in _OWN_RULE or field.use.raises for field in given)
-    return (line, str(about)) if is_more else (str(about), line)
+    subject = () if about is UNSET else (str(about),)
+    first = (line, *subject) if is_more else (*subject, line)
+    return tuple(dict.fromkeys((*first, shlex.join(words), " ".join(words))))
 
 
 def _texts(params: Params, field: ParamField) -> list[str]:

@@ -19,12 +19,11 @@ from clawperator._base.deadline import Deadline, limited
 from clawperator.commands.model import BackendName
 from clawperator.errors import ClawError
 from clawperator.operations.model import Operation, ParamField, Params, Rule, given_fields
-from clawperator.policy.actions import all_names
 from clawperator.policy.gate import check_calls, policy_in_force
-from clawperator.policy.rules import PolicyEntry
 
 if TYPE_CHECKING:
     from clawperator.device.adb.client import Device
+    from clawperator.policy.rules import PolicyEntry
 
 # Paths of these kinds are written.
 _WRITTEN = ("out", "registry")
@@ -154,8 +153,11 @@ def _check_rule(rule: Rule, operation: Operation, params: Params, entry: EntryPo
 # The policy
 
 
-def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> PolicyEntry:
+def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> "PolicyEntry":
     """The operation as a policy sees it: by each of its names, with its subjects."""
+    from clawperator.policy.actions import all_names
+    from clawperator.policy.rules import PolicyEntry
+
     names = operation_names(operation)
     subjects = subjects_of(operation, params)
     own = names[0] if entry.name in ("cli", "http") else operation.tool_name

@@ -13,9 +13,8 @@ from clawperator._base.text import is_blank, printable, read_number
 from clawperator._base.typed import convert
 from clawperator.cli.command_line import Call, CommandResult, HandlerResult, LargeResult
 from clawperator.cli.console import Progress
-from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import ParsedArguments, help_hint, invalid, usage
-from clawperator.commands.model import resolve_handler
+from clawperator.commands.model import BackendName, resolve_handler
 from clawperator.operations.call import CLI, Caller, approve
 from clawperator.operations.model import Operation, ParamField, Params, find_operation
 
@@ -120,7 +119,7 @@ def user_caller(line: Call) -> Caller:
         entry=CLI,
         device=options.device,
         operator_package=options.operator_package,
-        backend=chosen_backend(line.arguments) if line.arguments.has("--backend") else None,
+        backend=_backend(line),
         deadline=Deadline(None if timeout is None else timeout / 1000),
         timeout_ms=timeout,
         warn=line.console.warn,
@@ -129,6 +128,14 @@ def user_caller(line: Call) -> Caller:
         meter=lambda: _meter(line),
         on_step=lambda outcome: show_step(line, outcome),
     )
+
+
+def _backend(line: Call) -> BackendName | None:
+    if not line.arguments.has("--backend"):
+        return None
+    from clawperator.cli.handlers.execution import chosen_backend
+
+    return chosen_backend(line.arguments)
 
 
 @contextmanager

@@ -17,15 +17,13 @@ from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline, limited
 from clawperator.commands.model import BackendName
-from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 from clawperator.operations.model import Operation, ParamField, Params, Rule, find_operation, given_fields
-from clawperator.policy.actions import all_names
 from clawperator.policy.gate import check_calls, policy_in_force
-from clawperator.policy.rules import PolicyEntry
 
 if TYPE_CHECKING:
     from clawperator.device.adb.client import Device
+    from clawperator.policy.rules import PolicyEntry
 
 # An allow rule about the subject of a call covers no path of these kinds.
 _OWN_RULE = ("out", "registry")
@@ -164,8 +162,10 @@ def _check_rule(rule: Rule, operation: Operation, params: Params, entry: EntryPo
 # The policy
 
 
-def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> PolicyEntry:
+def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> "PolicyEntry":
     """The operation as a policy sees it: by each of its names, with its subjects."""
+    from clawperator.policy.rules import PolicyEntry
+
     names = operation_names(operation)
     subjects = subjects_of(operation, params)
     own = names[0] if entry.name in ("cli", "http") else operation.tool_name
@@ -175,6 +175,9 @@ def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> Pol
 
 def _names_of(performed: str) -> tuple[str, ...]:
     """Every name of an action, or of another operation."""
+    from clawperator.contract.actions import ACTIONS
+    from clawperator.policy.actions import all_names
+
     return all_names((performed,)) if performed in ACTIONS else operation_names(find_operation(performed))
 
 

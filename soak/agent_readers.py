@@ -17,8 +17,7 @@ from clawperator.agent.mcp.client import _messages
 from clawperator.agent.mcp.content import headline, model_text
 from clawperator.agent.models import anthropic, openai
 from clawperator.agent.models.config import BaseUrl, ModelConfig
-from clawperator.agent.models.errors import UnavailableError
-from clawperator.agent.models.http import ReplyReader, _read_stream
+from clawperator.agent.models.http import ReplyReader, UnavailableError, _read_stream
 from clawperator.agent.offline.parser import parse_prompt
 from clawperator.agent.ports import BrainRequest
 from clawperator.agent.sessions.records import CallRecord, Denial, SessionMeta, TurnRecord, Usage, encode_line

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.compact.tools import COMPACT_TOOLS, CompactTool, compact_tools
+from clawperator.agent.compact.tools import COMPACT_TOOLS, CompactTool, compact_tools, tool_definitions
 from clawperator.agent.models.brain import SYSTEM_PROMPT
-from clawperator.agent.models.toolset import tool_definitions
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.model import LEVELS, Level

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from clawperator.agent.compact.screens import OUTLINE, changes_since
-from clawperator.agent.models.tools import define_tool
+from clawperator.agent.models.tools import ToolDefinition, define_tool, object_schema
 from clawperator.agent.ports import LEVELS, Level, Tool, ToolCall
 from clawperator.contract.action_types import changes_device, is_snapshot
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
@@ -281,3 +281,12 @@ def _planned(action: Any) -> Any:
     if is_snapshot(name):
         return {**action, "params": {**OUTLINE, **params}}
     return {**action, "params": _with_target(name, params)} if params else action
+
+
+def tool_definitions(tools: Iterable[Tool], *, compact: bool) -> list[ToolDefinition]:
+    """The definitions of tools of ours: as compact tools, or each by itself."""
+    if not compact:
+        return [define_tool(tool.name, tool) for tool in tools]
+    return [
+        ToolDefinition(tool.name, tool.description, object_schema(tool.schema())) for tool in compact_tools(tools)
+    ]

@@ -14,7 +14,7 @@ from clawperator._base.typed import decode
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
 from clawperator.agent.mcp.client import _messages
-from clawperator.agent.mcp.content import headline, model_text
+from clawperator.agent.mcp.tools import headline, model_text
 from clawperator.agent.models import anthropic, openai
 from clawperator.agent.models.config import BaseUrl, ModelConfig
 from clawperator.agent.models.http import ReplyReader, UnavailableError, _read_stream

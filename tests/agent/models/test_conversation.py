@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.compact.screens import REPLACED
+from clawperator.agent.compact.results import REPLACED
 from clawperator.agent.models.anthropic import AnthropicBrain
 from clawperator.agent.models.config import model_config
 from clawperator.agent.models.conversation import IMAGE_REPLACED

@@ -13,9 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.agent.compact.images import ResultImage
-from clawperator.agent.compact.results import compact_json
-from clawperator.agent.compact.screens import REPLACED
+from clawperator.agent.compact.results import REPLACED, ResultImage, compact_json
 from clawperator.agent.models.config import ModelConfig
 from clawperator.agent.models.http import invalid_reply
 from clawperator.agent.ports import BrainRequest, Usage

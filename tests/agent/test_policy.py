@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.policy import Permissions, make_policy
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
+from clawperator.agent.settings import Permissions, make_policy
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.model import LEVELS, Level
 from clawperator.errors import ClawError

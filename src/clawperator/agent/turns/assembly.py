@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from clawperator._base.config import read_config
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
-from clawperator.agent.policy import make_policy
 from clawperator.agent.ports import Level, Tool, ToolContext
 from clawperator.agent.sessions.files import DEFAULT_DIRECTORY
-from clawperator.agent.settings import AgentSettings, McpServer, read_settings
+from clawperator.agent.settings import AgentSettings, McpServer, make_policy, read_settings
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.agent.turns.events import EventStream

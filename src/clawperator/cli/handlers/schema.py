@@ -23,7 +23,7 @@ def print_schema(call: Call) -> CommandResult:
 
 def _tool_schemas(call: Call) -> dict[str, Any]:
     """The tools as the requests of model services contain them."""
-    from clawperator.agent.models.toolset import tool_definitions
+    from clawperator.agent.compact.tools import tool_definitions
     from clawperator.agent.tools.builtin import builtin_tools
 
     given = call.arguments.get("--form")

@@ -11,7 +11,7 @@ INSTALL = $(PYTHON) -m pip --python $(@D)/bin/python --quiet --disable-pip-versi
 	--constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test adbd check format coverage shape bench soak random docs pictures ocr clean
+.PHONY: help demo test quick adbd check format coverage shape bench soak random docs pictures ocr clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -45,6 +45,13 @@ demo: $(PLAIN)/ready ## run the product's main job on a simulated phone and show
 # More workers than cores: half of the time a test waits for a phone or a process.
 test: $(VENV)/ready ## run the test suite on two cores
 	$(BIN)/pytest --numprocesses 4 --dist worksteal
+
+QUICK := $(addprefix tests/,_base agent/compact agent/inventory agent/models agent/tools commands contract engine operations \
+	phone/apps phone/core phone/log phone/operator phone/shell phone/toolkit policy recording replay ui \
+	test_layers.py test_shape.py test_seed_sentences.py)
+
+quick: $(VENV)/ready ## run the tests that start no process, in less than a minute
+	$(BIN)/pytest --numprocesses 2 --dist worksteal --no-processes $(QUICK)
 
 adbd: $(VENV)/ready ## unpack Debian's adbd into the user's cache, for the tests that run it
 	@$(BIN)/python -m tests.support.adbd_packages

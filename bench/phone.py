@@ -8,6 +8,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Self
 
+from clawperator.policy.gate import approve
 from clawperator.testing import SimulatedPhone, simulated_phone
 from measure import fastest
 
@@ -109,7 +110,7 @@ def measure_trip() -> float:
     device = resolve_device(None)
 
     def trip() -> None:
-        done = run_plan(validate(single_action("snapshot_ui")), device, package=OPERATOR_PACKAGE)
+        done = run_plan(approve(validate(single_action("snapshot_ui"))), device, package=OPERATOR_PACKAGE)
         assert done.envelope.status == "success"
 
     return fastest({"trip": trip}, _SHELL_ROUNDS)["trip"]

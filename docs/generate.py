@@ -8,7 +8,6 @@ import ast
 import inspect
 import re
 import sys
-import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -163,33 +162,30 @@ _ASYNC_HEAD = '''"""The Python API for asyncio: each method runs in a thread. ``
 Cancelling a call stops waiting for it, not the action: its thread holds the device's lease until the device has
 answered, so that nothing else runs in between.
 """
-# ruff: noqa: ASYNC109, PLR0913 - the parameters of the actions
 
-import os
 from asyncio import to_thread
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from clawperator.api.phone import (
-    AsyncRecording,
-    ConnectedPhone,
-    Direction,
-    Expected,
-    Point,
-    Validator,
-    connect,
-)
-from clawperator.api.results import ActionResult, Arrived, FoundNode, LabelValue, Recorded, Scrolled
-from clawperator.api.selectors import Selector, SelectorKwargs
-from clawperator.api.snapshot import ScreenElement, ScreenOutline, Snapshot
+from clawperator.api.phone import AsyncRecording, ConnectedPhone, connect
 from clawperator.commands.model import BackendName
-from clawperator.contract.action_params import KeyName
-from clawperator.contract.results import ResultEnvelope
-from clawperator.device.adb.client import ShellAnswer
 
-if TYPE_CHECKING:
-    from clawperator.ui.node import Node
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _in_thread(
+    method: Callable[Concatenate[ConnectedPhone, P], R],
+) -> Callable[Concatenate["AsyncConnectedPhone", P], Coroutine[Any, Any, R]]:
+    """An awaitable version of a method of ``ConnectedPhone``."""
+
+    @wraps(method)
+    async def call(self: "AsyncConnectedPhone", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await to_thread(method, self.phone, *args, **kwargs)
+
+    return call
 
 
 class AsyncConnectedPhone:
@@ -217,75 +213,35 @@ class AsyncConnectedPhone:
     def recording(self, session_id: str | None = None) -> AsyncRecording:
         """Record while an ``async with`` block runs."""
         return AsyncRecording(self.phone.recording(session_id))
+
 '''
-_LINE_LENGTH = 115
+_ASYNC_TAIL = '''
+
+async def connect_async(
+    serial: str | None = None,
+    *,
+    operator_package: str | None = None,
+    backend: BackendName | None = None,
+    allow_schemes: Sequence[str] = (),
+) -> AsyncConnectedPhone:
+    """Like ``connect``, with methods to await."""
+    phone = await to_thread(
+        connect, serial, operator_package=operator_package, backend=backend, allow_schemes=allow_schemes
+    )
+    return AsyncConnectedPhone(phone)
+'''
 
 
 def async_phone() -> str:
     """``api/async_phone.py``: ``connect_async``, and an awaitable twin of each public method of a phone."""
     tree = ast.parse(PHONE.read_text("utf-8"))
     classes = {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
-    methods = {
-        node.name: node
-        for node in (*classes["AndroidPhone"], *classes["ConnectedPhone"])
-        if isinstance(node, ast.FunctionDef) and node.name not in ("recording", "serial") and node.name[0] != "_"
-    }
-    twins = [_twin(node, f"self.phone.{name}", "    ") for name, node in methods.items()]
-    aliases = [f"    {ast.unparse(node)}" for node in classes["AndroidPhone"] if isinstance(node, ast.Assign)]
-    connect = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "connect")
-    connect.name, connect.returns = "connect_async", ast.Name("AsyncConnectedPhone")
-    twins += [*aliases, "\n" + _twin(connect, "connect", "")]
-    return "\n".join((_ASYNC_HEAD, "\n\n".join(twins), ""))
-
-
-def _twin(function: ast.FunctionDef, called: str, indent: str) -> str:
-    """An async function with the signature and the docstring of a function, which it calls in a thread."""
-    given = function.args
-    defaults = [None] * (len(given.args) - len(given.defaults)) + given.defaults
-    parameters = [_parameter(one, default) for one, default in zip(given.args, defaults, strict=True)]
-    passed = [called, *(one.arg for one in given.args if one.arg != "self")]
-    if given.vararg:
-        parameters.append(f"*{_parameter(given.vararg)}")
-        passed.append(f"*{given.vararg.arg}")
-    elif given.kwonlyargs:
-        parameters.append("*")
-    parameters += [_parameter(*pair) for pair in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
-    passed += [f"{one.arg}={one.arg}" for one in given.kwonlyargs]
-    if given.kwarg:
-        parameters.append(f"**{_parameter(given.kwarg)}")
-        passed.append(f"**{given.kwarg.arg}")
-    returns = _code_of(function.returns)
-    result = "" if returns == "None" else "return "
-    if not indent:
-        result = "phone = "
-    doc = textwrap.indent(ast.get_docstring(function) or "", f"{indent}    ").lstrip()
-    lines = [
-        _fitted(f"{indent}async def {function.name}(", parameters, f") -> {returns}:"),
-        f'{indent}    """{doc}' + (f'\n{indent}    """' if "\n" in doc else '"""'),
-        _fitted(f"{indent}    {result}await to_thread(", passed, ")"),
-        *([] if indent else ["    return AsyncConnectedPhone(phone)"]),
-    ]
-    return "\n".join(lines)
-
-
-def _parameter(parameter: ast.arg, default: ast.expr | None = None) -> str:
-    text = parameter.arg if parameter.annotation is None else f"{parameter.arg}: {_code_of(parameter.annotation)}"
-    return text if default is None else f"{text} = {_code_of(default)}"
-
-
-def _code_of(node: ast.AST | None) -> str:
-    return "" if node is None else ast.unparse(node).replace("'", '"')
-
-
-def _fitted(start: str, items: list[str], end: str) -> str:
-    """A call or a signature, on one line, with its items on one line, or with a line for each."""
-    indent = " " * (len(start) - len(start.lstrip()))
-    line = ", ".join(items)
-    if len(start + line + end) <= _LINE_LENGTH:
-        return f"{start}{line}{end}"
-    if len(indent + line) + 4 <= _LINE_LENGTH:
-        return f"{start}\n{indent}    {line}\n{indent}{end}"
-    return "\n".join((start, *(f"{indent}    {item}," for item in items), f"{indent}{end}"))
+    members = [*classes["AndroidPhone"], *classes["ConnectedPhone"]]
+    names = [node.name for node in members if isinstance(node, ast.FunctionDef)]
+    names += [str(ast.unparse(node.targets[0])) for node in members if isinstance(node, ast.Assign)]
+    methods = [name for name in dict.fromkeys(names) if name[0] != "_" and name not in ("recording", "serial")]
+    lines = [f"    {name} = _in_thread(ConnectedPhone.{name})\n" for name in methods]
+    return "".join((_ASYNC_HEAD, *lines, _ASYNC_TAIL))
 
 
 def main() -> int:
@@ -526,9 +482,9 @@ def _routes() -> str:
     lines = ["| Route | Fields | What it does |", "| --- | --- | --- |"]
     for route in ROUTES:
         fields = [
-            f"`{field.name}`" if field.required else f"[`{field.name}`]"
+            f"`{field.encode_name}`" if field.required else f"[`{field.encode_name}`]"
             for field in msgspec.structs.fields(route.request)
-            if field.name not in route.path_fields
+            if field.encode_name not in route.path_fields
         ]
         lines.append(f"| `{route.method} {route.path}` | {', '.join(fields)} | {route.summary} |")
     return "\n".join(lines)

@@ -14,11 +14,10 @@ from clawperator._base.typed import decode
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
 from clawperator.agent.mcp.client import _messages
-from clawperator.agent.mcp.content import headline, model_text
+from clawperator.agent.mcp.tools import headline, model_text
 from clawperator.agent.models import anthropic, openai
 from clawperator.agent.models.config import BaseUrl, ModelConfig
-from clawperator.agent.models.errors import UnavailableError
-from clawperator.agent.models.http import ReplyReader, _read_stream
+from clawperator.agent.models.http import ReplyReader, UnavailableError, _read_stream
 from clawperator.agent.offline.parser import parse_prompt
 from clawperator.agent.ports import BrainRequest
 from clawperator.agent.sessions.records import CallRecord, Denial, SessionMeta, TurnRecord, Usage, encode_line

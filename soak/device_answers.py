@@ -18,6 +18,7 @@ from clawperator.device.adb.sync import TransferError, read_file
 from clawperator.device.discovery import require_awake
 from clawperator.device.packages import list_packages
 from clawperator.device.run.run import run_plan
+from clawperator.policy.gate import approve
 from soak.fuzz import Target, reads
 from soak.runner import require
 
@@ -104,7 +105,7 @@ def _pulled() -> None:
 
 def _executed(folder: Path) -> Callable[[bytes], object]:
     def run() -> None:
-        result = run_plan(_PLAN, _DEVICE, package="com.clawperator.operator", backend="operator")
+        result = run_plan(approve(_PLAN), _DEVICE, package="com.clawperator.operator", backend="operator")
         if result.envelope.status == "success":
             steps = [(step.id, step.actionType) for step in result.envelope.stepResults]
             require(steps == [("a1", "click"), ("a2", "snapshot_ui")], "a success has one step per action")

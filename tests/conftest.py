@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -48,6 +50,22 @@ settings.register_profile(
 )
 settings.register_profile("soak", settings.get_profile("default"), max_examples=2_000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-processes", action="store_true", help="skip tests that start a process")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    if not item.config.getoption("--no-processes"):
+        return (yield)
+
+    def refuse(*_: object, **__: object) -> None:
+        pytest.skip("starts a process")
+
+    with patch.object(subprocess.Popen, "__init__", refuse):
+        return (yield)
 
 
 def pytest_collection_finish() -> None:

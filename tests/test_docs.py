@@ -41,6 +41,7 @@ from clawperator.recording.compare.compare import SUMMARIES
 from clawperator.schemas import SCHEMAS
 from tests.device.pairing_servers import CODE, WIRELESS, pairing_server
 from tests.phone.core.apks import make_apk
+from tests.skills.test_sync import published  # noqa: F401 - a fixture
 from tests.support.paths import REPOSITORY
 from tests.support.running import clawperator
 from tests.support.unused_port import UNUSED_PORT
@@ -519,6 +520,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path, run_d
 
 
 EXAMPLES = [example for _, command in leaves() for example in command.examples]
+FETCHING = [e for e in EXAMPLES if re.search(r"skills (install|update|sync)", e)]
 CLAW_EXAMPLES = [example for command in CLAW_COMMANDS for example in command.examples]
 
 
@@ -572,7 +574,18 @@ def test_examples_in_the_help_of_pair_work(command: str, place: Path) -> None:
     assert ran.returncode == 0, ran.stdout
 
 
-@pytest.mark.parametrize("command", [e for e in EXAMPLES if " phone " not in e and " pair " not in e])
+def test_examples_in_the_help_of_commands_that_fetch_skills_work(
+    published: Path,  # noqa: F811 - the fixture
+    tmp_path: Path,
+) -> None:
+    for command in FETCHING:
+        ran = shell(f"CLAWPERATOR_SKILLS_REPO={published} {command}", tmp_path)
+        assert ran.returncode == 0, ran.stdout
+
+
+@pytest.mark.parametrize(
+    "command", [e for e in EXAMPLES if " phone " not in e and " pair " not in e and e not in FETCHING]
+)
 def test_examples_in_the_help_work(command: str, workplace: Path) -> None:
     words = command.split()[1:]
     if words[0] == "serve":  # it runs until it is stopped, and the port may be in use

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
-from clawperator.agent.policy import Permissions, make_policy
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
+from clawperator.agent.settings import Permissions, make_policy
 from clawperator.agent.tool_registry import SIMPLE_TOOLS, ToolRegistry, filter_tools
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.commands.model import Level

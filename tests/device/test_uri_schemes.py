@@ -22,6 +22,7 @@ from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, item
+from clawperator.policy.gate import approve
 from clawperator.testing import ScriptedBackend, SimulatedPhone, simulated_phone
 from tests.support.routes import Route
 from tests.support.running import clawperator as run_command
@@ -48,7 +49,7 @@ def opens(uri: str, *schemes: str) -> bool:
     """Whether the URI reaches the backend. Otherwise nothing of the plan does."""
     backend = ScriptedBackend()
     try:
-        run_plan(plan(uri), DEVICE, package="p", backend=backend, allow_schemes=schemes)
+        run_plan(approve(plan(uri)), DEVICE, package="p", backend=backend, allow_schemes=schemes)
     except PolicyError:
         assert backend.plans == []
         return False
@@ -93,7 +94,7 @@ def test_everything_else_is_refused_before_anything_is_sent(uri: str) -> None:
 
 def test_the_hint_is_the_flag() -> None:
     with pytest.raises(ClawError) as info:
-        run_plan(plan("https://a.b", "MyApp://x"), DEVICE, package="p", backend=ScriptedBackend())
+        run_plan(approve(plan("https://a.b", "MyApp://x")), DEVICE, package="p", backend=ScriptedBackend())
     error = info.value
     assert (error.code, error.message) == ("URI_SCHEME_NOT_ALLOWED", "URI scheme 'myapp' is not allowed")
     assert error.hint == "Add '--allow-scheme myapp' to allow it."
@@ -114,7 +115,7 @@ def test_an_intent_in_any_address_needs_the_scheme_intent() -> None:
     assert opens(uri, "intent")
     assert not opens(uri, "tel", "*")
     with pytest.raises(ClawError, match="URI scheme 'intent' is not allowed"):
-        run_plan(plan(uri), DEVICE, package="p", backend=ScriptedBackend())
+        run_plan(approve(plan(uri)), DEVICE, package="p", backend=ScriptedBackend())
 
 
 def test_schemes_are_allowed_by_the_variable_and_by_the_configuration(
@@ -148,7 +149,7 @@ def test_names_of_schemes_are_in_lower_case_and_a_star_stays() -> None:
 @pytest.mark.parametrize("uri", ["a.b/c", "//a.b"])
 def test_an_address_without_a_scheme_is_refused_with_an_example(uri: str) -> None:
     with pytest.raises(ClawError) as info:
-        run_plan(plan(uri), DEVICE, package="p", backend=ScriptedBackend(), allow_schemes=("*",))
+        run_plan(approve(plan(uri)), DEVICE, package="p", backend=ScriptedBackend(), allow_schemes=("*",))
     assert info.value.message == f"{uri!r} has no URI scheme"
     assert info.value.hint == "Write the URI with its scheme: https://example.com."
 

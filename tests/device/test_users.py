@@ -21,6 +21,7 @@ from clawperator.engine.clock import VirtualClock
 from clawperator.engine.run import Engine
 from clawperator.engine.scripted import ScriptedDriver, node
 from clawperator.errors import ClawError
+from clawperator.policy.gate import approve
 from tests.support.command_doubles import CommandDoubles, Reply, double_server
 from tests.support.ordinary_phone import SETTINGS, ordinary_phone
 
@@ -220,7 +221,7 @@ def samsung(tmp_path: Path) -> Iterator[Doubled]:
 
 def run(doubled: Doubled, kind: str, /, **params: Any) -> ResultEnvelope:
     document = new_execution([{"type": kind, "params": params}], command_id="c", source="test", timeout_ms=20_000)
-    return run_plan(validate(document), doubled.device, package=OPERATOR_PACKAGE, backend="adb").envelope
+    return run_plan(approve(validate(document)), doubled.device, package=OPERATOR_PACKAGE, backend="adb").envelope
 
 
 def test_packages_of_a_phone_with_a_secure_folder_are_listed(samsung: Doubled) -> None:
@@ -326,7 +327,7 @@ def test_the_user_of_one_action_is_not_that_of_the_next(samsung: Doubled) -> Non
         {"type": "clear_app_data", "params": {"applicationId": "a.b"}},
     ]
     document = new_execution(actions, command_id="c", source="test", timeout_ms=20_000)
-    run_plan(validate(document), samsung.device, package=OPERATOR_PACKAGE, backend="adb")
+    run_plan(approve(validate(document)), samsung.device, package=OPERATOR_PACKAGE, backend="adb")
     assert [call[3] for call in samsung.doubles.calls("pm") if call[1] == "clear"] == ["150", "0"]
 
 

@@ -27,7 +27,7 @@ from clawperator._base.trust import (
     config_home,
 )
 from clawperator.agent.sessions.files import DEFAULT_DIRECTORY, EVIDENCE_SUFFIX, SUFFIX
-from clawperator.agent.sessions.reading import is_session_file
+from clawperator.agent.sessions.records import is_session_file
 from clawperator.errors import ClawError
 
 Use = Literal["read", "write"]

@@ -11,7 +11,7 @@ from clawperator.agent.confinement import confining
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import PolicyGate, denial, enforcing
+from clawperator.policy.gate import PolicyGate, denial, enforcing
 from clawperator.policy.rules import Asker, Policy, PolicyDecision, strictest
 
 # The tools of simple mode: read the screen, click and type.

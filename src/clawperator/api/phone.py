@@ -70,6 +70,7 @@ from clawperator.device.backends.backend import Backend
 from clawperator.device.run.run import run_plan
 from clawperator.device.settings import default_backend, default_timeout_ms, named_operator
 from clawperator.errors import ClawError
+from clawperator.policy.gate import approve
 
 if TYPE_CHECKING:
     from clawperator.device.run.references import References
@@ -862,7 +863,7 @@ class ConnectedPhone(AndroidPhone):
         """Pull a recording from the device, by default the last one. Returns the path of the file."""
         from clawperator.device.operators import find_operator
         from clawperator.device.recordings import PULL_SECONDS, pull_recording
-        from clawperator.policy.enforcement import check_call
+        from clawperator.policy.gate import check_call
 
         check_call("recording_pull", "act", session_id or "")
         limit = milliseconds(PULL_SECONDS if timeout is None else timeout, _LONGEST_SHELL_MS)
@@ -876,7 +877,7 @@ class ConnectedPhone(AndroidPhone):
         A shell can do anything: under a policy it requires the level full.
         """
         from clawperator.device.adb.quoting import command_line
-        from clawperator.policy.enforcement import check_call
+        from clawperator.policy.gate import check_call
 
         check_call("shell", "full", command_line(command, *arguments), command)
 
@@ -891,7 +892,7 @@ class ConnectedPhone(AndroidPhone):
     def _run(self, document: dict[str, Any]) -> ResultEnvelope:
         plan = validate(document)
         return run_plan(
-            plan,
+            approve(plan),
             self.device,
             package=self._package,
             backend=self._backend,

@@ -149,7 +149,7 @@ def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions
     arguments = read_arguments(command, tokens, name)
     if POLICY_VARIABLE in os.environ and not command.is_operation:  # started by a claw: its policy holds here too
         from clawperator.policy.commands import command_entry
-        from clawperator.policy.enforcement import check_calls
+        from clawperator.policy.gate import check_calls
 
         check_calls([(command_entry(command, name, arguments.words, arguments.values), {})])
     call = Call(name, arguments, options, console)

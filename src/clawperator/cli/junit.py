@@ -54,16 +54,13 @@ def with_report(
     call: Call,
     run: Callable[[], CommandResult],
     describe: Callable[[Document], ReportSuite],
-    path: str | None = None,
+    path: str,
 ) -> CommandResult:
-    """Run a command and write its report to the file of ``--junit``, if that is given, however the command ends.
+    """Run a command and write its report to a file, however the command ends.
 
     ``describe`` makes the suite of the printed document. A file that cannot be created is an error before the run.
     Later nothing about the report changes the result: a full disk is a warning.
     """
-    path = path or call.arguments.get("--junit")
-    if path is None:
-        return run()
     outcome: CommandOutcome | None = None
     started, began = datetime.now(UTC), time.monotonic()
     try:

@@ -9,13 +9,12 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from clawperator._base.notes import show_status
-from clawperator._base.text import encodable, printable, read_number
+from clawperator._base.text import encodable, is_blank, printable, read_number
 from clawperator._base.typed import convert
 from clawperator.cli.command_line import Call, CommandResult, HandlerResult, LargeResult
 from clawperator.cli.console import Progress
-from clawperator.cli.handlers.execution import chosen_backend
 from clawperator.cli.parsing import ParsedArguments, help_hint, invalid, usage
-from clawperator.commands.model import resolve_handler
+from clawperator.commands.model import BackendName, resolve_handler
 from clawperator.operations.call import CLI, Caller, approve
 from clawperator.operations.model import Operation, ParamField, Params, find_operation
 
@@ -56,16 +55,20 @@ def read_params(operation: Operation, line: Call) -> Params:
     hint = help_hint(operation.name)
     given: dict[str, Any] = {}
     missing = []
+    words = list(line.arguments.words)  # a word that is given by its flag leaves them to the fields after it
     for field in operation.fields:
-        value = _value(field, line.arguments, hint)
+        value = _value(field, line.arguments, words, hint)
         if value is UNSET and field.use.names_device:
             value = line.options.device or UNSET
-        if value is not UNSET and not (field.required and value == ""):
+        if value is not UNSET and not (field.required and isinstance(value, str) and is_blank(value)):
             given[field.name] = value
         elif field.required:
             missing.append(field.metavar if field.use.word else f"{field.flag} {field.metavar}")
     if missing:
         raise usage(f"{operation.name} needs {' and '.join(missing)}", hint)
+    if words:
+        twice = next(field for field in operation.fields if field.use.word and field.has_flag)
+        raise usage(f"give {twice.metavar} once: as an argument or with {twice.flag}", hint)
     try:
         return convert(given, operation.params)
     except (msgspec.ValidationError, UnicodeEncodeError):
@@ -81,20 +84,15 @@ def _spelling(field: ParamField) -> str:
     return field.metavar if field.use.word else field.flag
 
 
-def _value(field: ParamField, arguments: ParsedArguments, hint: str) -> Any:
-    """The value of a field on the line; ``UNSET`` when it is not given."""
-    if field.use.word:
-        words = arguments.words[field.use.word - 1 :]
-        if field.is_list:
-            return list(words)
-        flagged = arguments.all(field.flag) if field.has_flag else ()
-        if words and flagged:
-            raise usage(f"give {field.metavar} once: as an argument or with {field.flag}", hint)
-        texts = words[:1] or flagged
-    elif field.is_switch:
+def _value(field: ParamField, arguments: ParsedArguments, words: list[str], hint: str) -> Any:
+    """The value of a field on the line; ``UNSET`` when it is not given. Takes it from the remaining words."""
+    if field.is_switch:
         return True if arguments.has(field.flag) else UNSET
-    else:
-        texts = arguments.all(field.flag) if field.has_flag else ()
+    texts = arguments.all(field.flag) if field.has_flag else ()
+    if field.use.word and not texts:
+        count = len(words) if field.is_list else 1
+        texts = tuple(words[:count])
+        del words[:count]
     if field.is_mapping and texts:
         return {name: setting or "on" for name, _, setting in (text.partition("=") for text in texts)}
     if field.is_list and texts:
@@ -116,6 +114,7 @@ def user_caller(line: Call) -> Caller:
     text = line.options.text
     caller = Caller(
         entry=CLI,
+        warn=line.console.warn,
         lines=lambda lines: None if text else line.console.lines("info", map(printable, lines)),
         is_terminal=line.console.is_terminal,
         meter=lambda: _meter(line),
@@ -135,9 +134,18 @@ def with_options(caller: Caller, line: Call) -> Caller:
         entry=CLI,
         device=options.device or caller.device,
         operator_package=options.operator_package or caller.operator_package,
-        backend=chosen_backend(line.arguments) if line.arguments.has("--backend") else caller.backend,
+        backend=_backend(line) or caller.backend,
         timeout=caller.timeout if timeout is None else timeout / 1000,
+        timeout_ms=caller.timeout_ms if timeout is None else timeout,
     )
+
+
+def _backend(line: Call) -> BackendName | None:
+    if not line.arguments.has("--backend"):
+        return None
+    from clawperator.cli.handlers.execution import chosen_backend
+
+    return chosen_backend(line.arguments)
 
 
 @contextmanager

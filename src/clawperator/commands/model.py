@@ -123,7 +123,6 @@ PASS_ENV = Flag(
 ALLOW_SCHEME = Flag(
     "--allow-scheme", "URI scheme to open besides http and https; may be repeated", "<scheme>", repeats=True
 )
-JUNIT = Flag("--junit", "also write a JUnit XML report to this file", "<file>", path="out")
 EVIDENCE = Flag(
     "--evidence",
     "keep the document, and tree and picture before and after, in a new folder in this one",

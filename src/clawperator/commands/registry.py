@@ -48,7 +48,7 @@ _ROWS = (
     ("commands.general", "exec"),
     ("operations.recordings", "recording"),
     ("operations.reports", "report"),
-    ("commands.skills", "skills"),
+    ("operations.skills", "skills"),
     ("operations.phones", "phone"),
     ("operations.devices", "watch devices pair packages"),
     ("operations.setup", "operator setup grant-device-permissions doctor"),

@@ -18,16 +18,15 @@ from msgspec.structs import replace
 from clawperator._base.deadline import Deadline, limited
 from clawperator.commands.model import BackendName
 from clawperator.errors import ClawError
-from clawperator.operations.model import Operation, ParamField, Params, Rule, given_fields
-from clawperator.policy.actions import all_names
-from clawperator.policy.enforcement import check_calls, policy_in_force
-from clawperator.policy.rules import PolicyEntry
+from clawperator.operations.model import Operation, ParamField, Params, Rule, find_operation, given_fields
+from clawperator.policy.gate import check_calls, policy_in_force
 
 if TYPE_CHECKING:
     from clawperator.device.adb.client import Device
+    from clawperator.policy.rules import PolicyEntry
 
-# Paths of these kinds are written.
-_WRITTEN = ("out", "registry")
+# An allow rule about the subject of a call covers no path of these kinds.
+_OWN_RULE = ("out", "registry")
 
 
 class EntryPoint(Struct, frozen=True):
@@ -71,24 +70,33 @@ class Caller(Struct, frozen=True, kw_only=True):
     Without ``confine`` any path may be named: a user on a command line. ``folder`` is where relative paths begin.
     ``timeout`` is the number of seconds that the user asked for: an operation applies it to its longest step.
     ``is_terminal`` means that a user at a terminal reads the lines.
-    ``lines`` receives lines for people, which may hold anything: the entry point escapes them. ``meter`` shows the
-    progress of long work. ``on_step`` receives the outcome of each step of a replay; it may raise to stop it.
-    ``on_device`` receives the serial of the device that was found.
+    ``lines`` receives lines for people, which may hold anything: the entry point escapes them; ``warn`` receives
+    warnings. ``meter`` shows the progress of long work. ``on_step`` receives the outcome of each step of a replay;
+    it may raise to stop it. ``on_device`` receives the serial of the device that was found.
+    ``timeout_ms`` is the time limit of the call, as it was given. A skill receives the variables ``pass_env``, and
+    may open URIs of ``allow_schemes``; ``on_output`` receives what it writes, and it ends when the caller
+    ``is_stopping``.
     """
 
     entry: EntryPoint
     device: str | None = None
     operator_package: str | None = None
     backend: BackendName | None = None
+    timeout_ms: int | float | None = None
+    pass_env: tuple[str, ...] = ()
+    allow_schemes: tuple[str, ...] = ()
     deadline: Deadline = msgspec.field(default_factory=lambda: Deadline(None))
     timeout: float | None = None
     folder: str = "."
     is_terminal: bool = False
     confine: Confine | None = None
     lines: Callable[[Iterable[str]], None] = lambda _: None
+    warn: Callable[[str], None] = lambda _: None
     meter: Callable[[], AbstractContextManager[ProgressListener | None]] = nullcontext
     on_step: Callable[[Any], None] = lambda _: None
     on_device: Callable[[str], None] = lambda _: None
+    on_output: Callable[[Literal["stdout", "stderr"], bytes], None] = lambda _, __: None
+    is_stopping: Callable[[], bool] = lambda: False
 
     def connected_device(self) -> "Device":
         """The caller's device, or the only one."""
@@ -162,13 +170,23 @@ def _check_rule(rule: Rule, operation: Operation, params: Params, entry: EntryPo
 # The policy
 
 
-def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> PolicyEntry:
+def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> "PolicyEntry":
     """The operation as a policy sees it: by each of its names, with its subjects."""
+    from clawperator.policy.rules import PolicyEntry
+
     names = operation_names(operation)
     subjects = subjects_of(operation, params)
     own = names[0] if entry.name in ("cli", "http") else operation.tool_name
-    performed = (*names, *all_names(operation.performs))
+    performed = (*names, *(name for other in operation.performs for name in _names_of(other)))
     return PolicyEntry(own, operation.level_of(params), names, lambda _: subjects, lambda _: performed, names)
+
+
+def _names_of(performed: str) -> tuple[str, ...]:
+    """Every name of an action, or of another operation."""
+    from clawperator.contract.actions import ACTIONS
+    from clawperator.policy.actions import all_names
+
+    return all_names((performed,)) if performed in ACTIONS else operation_names(find_operation(performed))
 
 
 def operation_names(operation: Operation) -> tuple[str, ...]:
@@ -184,21 +202,26 @@ def operation_names(operation: Operation) -> tuple[str, ...]:
 
 
 def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
-    """The value that the call is about, and the call as a canonical line.
+    """The value that the call is about, the call as a canonical line, and the words of that line.
 
-    An allow rule matches the first one. A call that names a file to write is about its whole line: a rule about
-    the input must not cover any output.
+    An allow rule matches the first one. A call that names a file to write, or has a field that raises its level,
+    is about its whole line: a rule about the input must not cover any output.
     """
     given = list(given_fields(params))
-    words = sorted((field for field in given if field.use.word), key=lambda field: field.use.word)
-    texts = [text for field in words for text in _texts(params, field)]
-    texts += [f"{field.flag}={text}" for field in given if field.has_flag for text in _texts(params, field)]
-    line = shlex.join(texts)
+    fields = sorted((field for field in given if field.use.word), key=lambda field: field.use.word)
+    words = [text for field in fields for text in _texts(params, field)]
+    flags = [
+        field.flag if field.is_switch else f"{field.flag}={text}"
+        for field in given
+        if field.has_flag and not field.use.word
+        for text in _texts(params, field)
+    ]
+    line = shlex.join([*words, *flags])
     about = getattr(params, operation.subject, UNSET) if operation.subject else UNSET
-    if about is UNSET:
-        return (line,)
-    writes = any(field.use.path in _WRITTEN for field in given)
-    return (line, str(about)) if writes else (str(about), line)
+    is_more = any(field.use.path in _OWN_RULE or field.use.raises for field in given)
+    subject = () if about is UNSET else (str(about),)
+    first = (line, *subject) if is_more else (*subject, line)
+    return tuple(dict.fromkeys((*first, shlex.join(words), " ".join(words))))
 
 
 def _texts(params: Params, field: ParamField) -> list[str]:
@@ -217,6 +240,8 @@ def _confined(operation: Operation, params: Params, caller: Caller) -> Params:
     resolved: dict[str, str | list[str]] = {}
     for field in operation.fields:
         value = getattr(params, field.attribute)
+        if value in field.use.not_paths:
+            continue
         if field.use.path and isinstance(value, str):
             resolved[field.attribute] = _confined_path(value, field, operation, caller)
         elif field.use.path and isinstance(value, list):
@@ -226,7 +251,7 @@ def _confined(operation: Operation, params: Params, caller: Caller) -> Params:
 
 def _confined_path(path: str, field: ParamField, operation: Operation, caller: Caller) -> str:
     assert caller.confine is not None
-    whole = caller.confine(path, operation.tool_name, "write" if field.use.path in _WRITTEN else "read")
+    whole = caller.confine(path, operation.tool_name, "write" if field.use.path == "out" else "read")
     # Reading a pipe or a device could block forever. A folder is refused by what needs a file.
     if os.path.exists(whole) and not os.path.isfile(whole) and not os.path.isdir(whole):
         raise invalid(operation, caller.entry, f"{path!r} is not a file")

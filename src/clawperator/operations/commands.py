@@ -55,6 +55,7 @@ def _flag(field: ParamField) -> Flag:
         values=0 if field.is_switch else 1,
         repeats=field.is_list or field.is_mapping,
         path=field.use.path,
+        not_paths=field.use.not_paths,
         choices=field.choices,
     )
 

@@ -37,10 +37,10 @@ class FieldUse(Struct, frozen=True, kw_only=True):
     ``flag`` is its spelling on command lines, by default that of its name, and ``aliases`` are others; a ``word``
     has none, but its position, from 1, among the words of the line. A list takes all further words. Where it
     ``names_device``, a command line may also give it by ``--device``; without a word it has no flag of its own.
-    ``path`` is the kind of path that it is.
+    ``path`` is the kind of path that it is, except for the values ``not_paths``.
     Without a value an output is beside the file of another field, with an ending: ``beside``. A call in which the
     field is given needs the level ``raises``. Models do not see a ``rare`` field; their calls may have it. A
-    ``cli_only`` field exists on command lines only.
+    ``cli_only`` field exists on command lines only; a ``not_cli`` field does not, as the caller has its value.
     """
 
     flag: str = ""
@@ -49,15 +49,31 @@ class FieldUse(Struct, frozen=True, kw_only=True):
     names_device: bool = False
     metavar: str = ""
     path: PathKind = ""
+    not_paths: tuple[str, ...] = ()
     beside: tuple[str, str] | None = None
     raises: Level | None = None
     rare: bool = False
     cli_only: bool = False
+    not_cli: bool = False
 
 
 def about(description: str, **use: Any) -> Meta:
     """The description and the ``FieldUse`` of a field. Limits are in its type."""
     return Meta(description=description, extra={"use": FieldUse(**use)})
+
+
+JunitFile = Annotated[
+    FilePath | UnsetType, about("also write a JUnit XML report to this file", path="out", cli_only=True)
+]
+EvidenceFolder = Annotated[
+    FilePath | UnsetType,
+    about(
+        "keep the document, and tree and picture before and after, in a new folder in this one",
+        metavar="<folder>",
+        path="out",
+        cli_only=True,
+    ),
+]
 
 
 class Params(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -97,7 +113,7 @@ class ParamField(Struct, frozen=True):
     @property
     def has_flag(self) -> bool:
         """Whether command lines have a flag for it. A word has one if it is named."""
-        return bool(self.use.flag) or not (self.use.word or self.use.names_device)
+        return bool(self.use.flag) or not (self.use.word or self.use.names_device or self.use.not_cli)
 
     @property
     def metavar(self) -> str:
@@ -122,8 +138,8 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     ``aliases`` are other full names of it. Its summary is its ``purpose``, or the docstring of its parameters.
     ``result`` names the type of its result, ``text`` the function that shows it to people, both as
-    ``module:name``. ``subject`` is the field that policy rules match; deny and ask rules about what it
-    ``performs`` hold for it, too. ``resolve`` looks up files that the
+    ``module:name``. ``subject`` is the field that policy rules match; deny and ask rules about the
+    actions and operations that it ``performs`` hold for it, too. ``resolve`` looks up files that the
     parameters leave open. ``ok`` and ``message`` read the result: whether the exit code is 0, and one line about
     it; ``failure`` is the error inside it. ``evidence`` is the kind of evidence that a session keeps, and the path
     to its id in the result. An operation ``on_device`` uses the caller's device; one that ``runs_plans``, its
@@ -305,14 +321,16 @@ def _field(info: FieldInfo) -> ParamField:
 
 
 def _plain_type(type_: Any) -> tuple[Any, list[Meta]]:
-    """The type without annotations and without ``UnsetType``, and its annotations, the outermost first."""
+    """The type without annotations and without ``UnsetType``, and its annotations, the outermost first.
+
+    Of several types the first one counts, which is that of command lines.
+    """
     if get_origin(type_) is Annotated:
         inner, *metas = get_args(type_)
         plain, more = _plain_type(inner)
         return plain, [*(meta for meta in reversed(metas) if isinstance(meta, Meta)), *more]
     if get_origin(type_) in _UNIONS:
-        plain = [_plain_type(one) for one in get_args(type_) if one is not UnsetType]
-        return plain[0] if len(plain) == 1 else (Union[tuple(one for one, _ in plain)], [])  # noqa: UP007
+        return _plain_type(next(one for one in get_args(type_) if one is not UnsetType))
     return type_, []
 
 

@@ -7,7 +7,17 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.errors import CODES, ClawError
 from clawperator.operations.call import Caller
-from clawperator.operations.model import FAMILIES, Family, FilePath, Params, Rule, about, operation
+from clawperator.operations.model import (
+    FAMILIES,
+    EvidenceFolder,
+    Family,
+    FilePath,
+    JunitFile,
+    Params,
+    Rule,
+    about,
+    operation,
+)
 from clawperator.recording.kinds import CompareMode, CompareStrategy, SnapshotMode
 from clawperator.recording.listing import ListedRecording, list_recordings
 
@@ -281,18 +291,8 @@ class ReplayParams(Params, frozen=True, kw_only=True):
     out: Annotated[FilePath | UnsetType, about("also write the result to this file", path="out", rare=True)] = (
         UNSET
     )
-    junit: Annotated[
-        FilePath | UnsetType, about("also write a JUnit XML report to this file", path="out", cli_only=True)
-    ] = UNSET
-    evidence: Annotated[
-        FilePath | UnsetType,
-        about(
-            "keep the document, and tree and picture before and after, in a new folder in this one",
-            metavar="<folder>",
-            path="out",
-            cli_only=True,
-        ),
-    ] = UNSET
+    junit: JunitFile = UNSET
+    evidence: EvidenceFolder = UNSET
 
 
 def _replayed(result: "ReplayPlan | ReplayReport", _: Caller) -> str:

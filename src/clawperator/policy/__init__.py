@@ -1,1 +1,1 @@
-"""The policy: rules, the decision on a call, and its enforcement on every path."""
+"""The policy: rules, the decision on a call, and approved plans."""

@@ -1,7 +1,7 @@
 """Permission rules: a mode, and rules that take precedence over it.
 
-    click                     the tool, by name or alias, case-insensitive
-    recording_*, *            every tool whose name has this prefix
+    click                     the tool, command or action, by any of its names, case-insensitive
+    recording_*, *            everything that has a name with this prefix
     open_app(com.example)     the tool, for exactly this subject
     open_uri(https://a.b/*)   the tool, for subjects with this prefix; a trailing :* means the same
 

@@ -12,7 +12,7 @@ from clawperator._base.files import open_regular
 from clawperator.api.phone import ConnectedPhone
 from clawperator.device.run.evidence import masked_tree
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import check_actions
+from clawperator.policy.gate import check_actions
 from clawperator.recording.compare.checkpoints import derive_checkpoints
 from clawperator.recording.events import Event, has_snapshot
 from clawperator.recording.export import is_export, load_demonstration

@@ -21,7 +21,7 @@ from clawperator.device.run.host_log import log_event
 from clawperator.device.settings import named_operator
 from clawperator.device.uri_schemes import SCHEMES_VARIABLE, read_schemes
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import check_call, policy_environment
+from clawperator.policy.gate import policy_environment
 from clawperator.skills.process import MAX_OUTPUT_BYTES, OutputListener, ScriptExit, Stream, run_script
 from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry
 from clawperator.skills.validation import (
@@ -152,9 +152,8 @@ def run_skill(
 
     The skill's files are validated first, unless ``check`` is False. ``listener`` receives output while the skill
     runs. When ``stop`` returns True, the skill's process group is killed and ``INTERRUPTED`` is raised. The policy
-    in force is checked first, and holds for everything that the skill does by our commands or the Python API.
+    in force holds for everything that the skill does by our commands or the Python API.
     """
-    check_call("run_skill", "act", request.skill_id)
     registry = registry.holding(request.skill_id)
     if request.check:
         validate_skill(registry, request.skill_id, dry_run=True)

@@ -16,7 +16,7 @@ from clawperator._base.text import printable
 from clawperator._base.trust import folder_trust, registry_trust, trust_folder, trust_registry
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import inherited_policy
+from clawperator.policy.gate import inherited_policy
 from clawperator.recording.actions import UserKey, UserText, read_actions
 from clawperator.recording.compare.checkpoints import derive_checkpoints
 from clawperator.recording.describe import DescribedStep, described_steps

@@ -3,7 +3,8 @@
 import os
 import re
 import subprocess
-from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.files import make_private_folder, why
@@ -20,23 +21,27 @@ _MAX_ERROR_LENGTH = 2_000
 _REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+-]{0,199}")
 
 
-def install_skills() -> dict[str, Any]:
-    """Clone or update the skills. The document includes the variable that selects their registry."""
+class SyncedSkills(Struct, frozen=True):
+    """The skills were fetched. ``envInstruction`` sets the variable that selects their registry."""
+
+    synced: bool
+    message: str
+    registryPath: str | UnsetType = UNSET
+    envInstruction: str | UnsetType = UNSET
+
+
+def install_skills() -> SyncedSkills:
+    """Clone or update the skills."""
     fetched = _sync(MAIN)
     path = home_registry()
-    return {
-        "synced": True,
-        "message": fetched,
-        "registryPath": path,
-        "envInstruction": f'export {REGISTRY_VARIABLE}="{path}"',
-    }
+    return SyncedSkills(True, fetched, path, f'export {REGISTRY_VARIABLE}="{path}"')
 
 
-def sync_skills(ref: str = MAIN) -> dict[str, Any]:
+def sync_skills(ref: str = MAIN) -> SyncedSkills:
     """Check out a branch, tag or commit of the skills, after cloning them if necessary."""
     if not _REF.fullmatch(ref) or ".." in ref:
         raise ClawError("USAGE", f"invalid branch, tag or commit {ref!r}", operation="argparse")
-    return {"synced": True, "message": _sync(ref)}
+    return SyncedSkills(True, _sync(ref))
 
 
 def _sync(ref: str) -> str:

@@ -1,4 +1,4 @@
-"""Results for models: short, without ids, cut at whole lines, and images where they are wanted."""
+"""Results for models: short, without ids, cut at whole lines, with screens in marked blocks, and images."""
 
 import base64
 import struct
@@ -8,9 +8,19 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.compact.images import MOST_BYTES, result_images
-from clawperator.agent.compact.results import LONGEST_RESULT, ResultRenderer, limited
+from clawperator.agent.compact.results import (
+    LONGEST_RESULT,
+    MOST_IMAGE_BYTES,
+    ResultRenderer,
+    limited,
+    result_images,
+    show_screen,
+)
+from clawperator.agent.compact.tools import OUTLINE, changes_since
 from clawperator.agent.ports import Evidence, ScreenView, ToolCall, ToolResult
+from clawperator.agent.tools.plans import read_view
+from clawperator.contract.execution import validate
+from clawperator.contract.results import StepResult
 from clawperator.errors import ClawError
 
 CLICK = ToolCall("click", {})
@@ -130,7 +140,7 @@ def test_an_image_that_cannot_be_scaled_is_sent_up_to_the_limit(tmp_path: Path) 
     data = png(1080, 2400)[:40]
     (image,) = result_images(screenshot(tmp_path / "s.png", data))
     assert base64.b64decode(image.data) == data
-    assert result_images(screenshot(tmp_path / "t.png", data + b"\0" * MOST_BYTES)) == ()
+    assert result_images(screenshot(tmp_path / "t.png", data + b"\0" * MOST_IMAGE_BYTES)) == ()
 
 
 def test_text_of_mcp_tools_is_marked_as_data_and_cannot_end_its_block() -> None:
@@ -170,3 +180,46 @@ def test_images_are_read_only_where_they_are_wanted(tmp_path: Path) -> None:
 def test_a_screenshot_that_cannot_be_read_has_no_image(tmp_path: Path, path: str) -> None:
     result = ToolResult(True, "saved", evidence=(Evidence("screenshot", "c", path=str(tmp_path / path)),))
     assert result_images(result) == ()
+
+
+def test_a_whole_screen_is_a_block_with_its_id_and_app() -> None:
+    shown = show_screen(ScreenView("s1", "com.example", 'e1 button "A"'))
+    assert shown.is_whole
+    assert shown.text == '<screen s1 com.example untrusted>\ne1 button "A"\n</screen>'
+
+
+def test_changes_are_a_block_of_another_name() -> None:
+    shown = show_screen(ScreenView("s2", None, '~e1 button "B"', is_whole=False))
+    assert not shown.is_whole
+    assert shown.text == '<changes s2 untrusted>\n~e1 button "B"\n</changes>'
+
+
+def test_changes_need_an_earlier_screen() -> None:
+    assert changes_since("") == OUTLINE
+    assert changes_since("s1a2b3c4d") == {**OUTLINE, "since": "s1a2b3c4d"}
+
+
+def test_the_parameters_of_a_look_are_valid() -> None:
+    for params in (OUTLINE, changes_since("s1a2b3c4d")):
+        validate(
+            {
+                "commandId": "c",
+                "taskId": "t",
+                "source": "test",
+                "expectedFormat": "android-ui-automator",
+                "timeoutMs": 1000,
+                "actions": [{"id": "a", "type": "snapshot_ui", "params": dict(params)}],
+            }
+        )
+
+
+def snapshot_step(view: str, *, success: bool = True) -> StepResult:
+    data = {"snapshot_id": "s1", "foreground_package": "a.b", "text": "x", "actual_format": view}
+    return StepResult("a1", "snapshot_ui", success, data)
+
+
+def test_a_view_is_read_from_the_step_of_a_snapshot() -> None:
+    assert read_view(snapshot_step("outline")) == ScreenView("s1", "a.b", "x")
+    assert read_view(snapshot_step("outline_changes")) == ScreenView("s1", "a.b", "x", is_whole=False)
+    assert read_view(snapshot_step("hierarchy_xml")) is None
+    assert read_view(snapshot_step("outline", success=False)) is None

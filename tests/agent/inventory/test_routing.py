@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from clawperator.agent.inventory.inventory import InventoryEntry, Kind, command_inventory, tool_inventory
 from clawperator.agent.inventory.plugins import PluginScan
-from clawperator.agent.inventory.routing import Match, Router
-from clawperator.agent.inventory.tokens import STOP_WORDS, SYNONYMS, stem, tokens
+from clawperator.agent.inventory.routing import STOP_WORDS, SYNONYMS, Match, Router, stem, tokens
 from clawperator.agent.ports import Tool, ToolResult
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError

@@ -224,8 +224,7 @@ def test_an_unreadable_session_is_listed_with_its_problem(
             raise PermissionError(13, "Permission denied")
         return real(path, flags)
 
-    for module in ("reading", "store"):
-        monkeypatch.setattr(f"clawperator.agent.sessions.{module}.open_file", refuse)
+    monkeypatch.setattr("clawperator.agent.sessions.store.open_file", refuse)
     first, second = store.list().sessions
     assert not first.valid
     assert "Permission denied" in (first.problem or "")

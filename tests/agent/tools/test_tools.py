@@ -32,6 +32,7 @@ from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 from tests.support.routes import Route
 
 TOOLS = {tool.name: tool for tool in builtin_tools()}
+SHIPPED = "com.android.settings.overview"
 NOTES, SETTINGS = "com.clawperator.notes", "com.android.settings"
 READ_ONLY = {
     *("snapshot_ui", "read_text", "read_key_value_pair", "wait_for_node", "wait_for_navigation", "sleep"),
@@ -46,6 +47,7 @@ READ_ONLY = {
         "emulator_inspect",
         "emulator_status",
     ),
+    *("skills_get", "skills_search", "skills_for_app", "skills_validate", "skills_compile_artifact"),
     *("wait_until_gone", "wait_for_text_change", "wait_until_idle", "wait_for_any", "query"),
 }
 SECRET = "correct horse battery"
@@ -99,6 +101,8 @@ def test_the_other_tools_exist() -> None:
         *("operator_setup", "setup", "grant_device_permissions", "version"),
         *(f"emulator_{verb}" for verb in ("list", "inspect", "create", "start", "stop", "delete", "status")),
         "emulator_provision",
+        *(f"skills_{verb}" for verb in ("get", "search", "for_app", "validate", "new", "compile_artifact")),
+        *(f"skills_{verb}" for verb in ("install", "update", "sync")),
         *(f"phone_{verb}" for verb in ("list", "reset", "delete", "fault", "faults", "screenshot")),
     }
     assert set(TOOLS) - set(ACTIONS) == recordings | others
@@ -157,7 +161,7 @@ def test_every_schema_is_an_object_with_described_parameters() -> None:
         ("recording_parse", {"input": "none.ndjson"}, "RECORDING_PARSE_FAILED", "none.ndjson"),
         ("recording_replay", {"input": "none.ndjson"}, "RECORDING_PARSE_FAILED", "none.ndjson"),
         ("run_skill", {"skill": "no.such"}, "SKILL_NOT_FOUND", "no.such"),
-        ("run_skill", {"skill": "x", "args": ["a\0"]}, "TOOL_PAYLOAD_INVALID", "NUL"),
+        ("run_skill", {"skill": SHIPPED, "args": ["a\0"]}, "SKILL_INPUT_INVALID", "not valid text"),
         ("click", {"matcher": {"text": "a"}}, "ADB_NOT_FOUND", "ADB_PATH"),
         ("list_devices", {}, "ADB_NOT_FOUND", "ADB_PATH"),
     ],
@@ -429,7 +433,7 @@ def test_a_password_that_was_not_accepted_is_secret(sign_in: Route, monkeypatch:
     real = run.run_plan
 
     def fail(plan: Any, device: Any, **more: Any) -> ExecutionResult:
-        if plan.execution.actions[0].type == "snapshot_ui":
+        if plan.plan.execution.actions[0].type == "snapshot_ui":
             return real(plan, device, **more)
         raise ClawError("RESULT_ENVELOPE_TIMEOUT", "no result came back")
 

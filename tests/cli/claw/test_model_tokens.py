@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.agent.compact.screens import REPLACED
+from clawperator.agent.compact.results import REPLACED
 from tests.agent.models import test_anthropic as anthropic
 from tests.agent.models.model_server import Scripted, model_server
 from tests.agent.models.openai_script import call_reply, text_reply

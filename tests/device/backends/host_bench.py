@@ -15,6 +15,7 @@ from clawperator.device.run.run import run_plan
 from clawperator.phone.toolkit.app import App, go, put
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, button, column, field, item, text
+from clawperator.policy.gate import approve
 from clawperator.testing import SimulatedPhone, simulated_phone
 from tests.support.fast_clock import SkippingClock
 
@@ -64,7 +65,7 @@ class HostBench(Struct, frozen=True):
     def run(self, *actions: dict[str, Any], timeout_ms: int = 30_000) -> ResultEnvelope:
         document = new_execution(actions, command_id="c1", source="test", timeout_ms=timeout_ms)
         plan = validate(document)
-        return run_plan(plan, self.device, package=OPERATOR_PACKAGE, backend=self.backend).envelope
+        return run_plan(approve(plan), self.device, package=OPERATOR_PACKAGE, backend=self.backend).envelope
 
     def step(self, kind: str, **params: Any) -> StepResult:
         """The only step of an execution."""

@@ -18,6 +18,7 @@ from clawperator.device.operators import enabled_operator, find_operator
 from clawperator.device.run.run import run_plan
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import HOST
+from clawperator.policy.gate import approve
 from tests.device.phone_servers import running_phone_server
 from tests.support.command_doubles import CommandDoubles, Reply, double_server
 from tests.support.ordinary_phone import SETTINGS, ordinary_phone
@@ -44,7 +45,7 @@ def device(doubles: CommandDoubles) -> Iterator[Device]:
 
 def run(device: Device, *actions: dict[str, Any], **options: Any) -> ExecutionResult:
     document = new_execution(list(actions), command_id="c", task_id="t", source="test", timeout_ms=20_000)
-    return run_plan(validate(document), device, **{"package": None, **options})
+    return run_plan(approve(validate(document)), device, **{"package": None, **options})
 
 
 def refused(device: Device, *actions: dict[str, Any], **options: Any) -> ClawError:

@@ -21,7 +21,7 @@ from clawperator.errors import ClawError
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import View, button, column, field, frame, item, listing, row, switch, text
-from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.gate import PolicyGate, approve, enforcing
 from clawperator.policy.rules import Policy, read_rule
 from clawperator.testing import SimulatedPhone, simulated_phone
 from clawperator.ui.node import Hierarchy
@@ -97,7 +97,7 @@ class Bench(Struct, frozen=True):
     def run(self, *actions: dict[str, Any], timeout_ms: int = 60_000) -> ExecutionResult:
         numbered = [{"id": f"a{i}", **action} for i, action in enumerate(actions, 1)]
         plan = validate(new_execution(numbered, command_id="c1", source="test", timeout_ms=timeout_ms))
-        return run_plan(plan, self.device, package=OPERATOR, backend=self.backend)
+        return run_plan(approve(plan), self.device, package=OPERATOR, backend=self.backend)
 
     def step(self, kind: str, **params: Any) -> StepResult:
         (step,) = self.run({"type": kind, "params": params}).envelope.stepResults

@@ -24,6 +24,7 @@ from clawperator.device.operators import OperatorChoice
 from clawperator.device.run.run import run_plan
 from clawperator.device.setup import version_check
 from clawperator.errors import CODES, ClawError
+from clawperator.policy.gate import approve
 from tests.device.phone_servers import running_phone_server
 
 BIG_APP = """package = "com.example.big"
@@ -90,8 +91,8 @@ def test_a_screen_beyond_the_log_names_the_command_that_reads_it(
     with running_phone_server(apps=(str(app),)) as server:
         server.phone.launch("com.example.big")
         device = resolve_device("claw-1")
-        too_large = run_plan(plan, device, package="com.clawperator.operator").envelope
-        arrived = run_plan(plan, device, package="com.clawperator.operator", backend="adb").envelope
+        too_large = run_plan(approve(plan), device, package="com.clawperator.operator").envelope
+        arrived = run_plan(approve(plan), device, package="com.clawperator.operator", backend="adb").envelope
 
     assert too_large.errorCode == "SNAPSHOT_TOO_LARGE"
     assert too_large.hint == "Run 'clawperator snapshot --backend adb'."

@@ -8,23 +8,25 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.notes import listening, note
-from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.run import evidence as module
 from clawperator.device.run.evidence import CaptureSource, EvidenceBundle, FinishedRun
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import PolicyGate, check_actions, enforcing, policy_in_force
+from clawperator.policy.gate import ApprovedPlan, PolicyGate, check_actions, enforcing, policy_in_force
 from clawperator.policy.rules import Policy, read_rule
 from clawperator.ui.node import Node
 from clawperator.ui.write import write_hierarchy
 from tests.ui.trees import hierarchy, node
+
+if TYPE_CHECKING:
+    from clawperator.contract.execution import Plan
 
 RUN = FinishedRun(command="click", argv=("clawperator", "click"), deviceId="claw-1", exitCode=0, status="success")
 
@@ -153,7 +155,8 @@ class DeviceDouble:
         self.plan: Plan | None = None
         self.limit: float | None = None
 
-    def run_plan(self, plan: Plan, device: Device, **options: Any) -> Any:
+    def run_plan(self, approved: ApprovedPlan, device: Device, **options: Any) -> Any:
+        plan = approved.plan
         assert device == DEVICE
         note("looking")
         self.asked, self.plan, self.limit = options, plan, Deadline(None).remaining

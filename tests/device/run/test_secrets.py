@@ -19,7 +19,7 @@ from clawperator.device.run.secrets import (
     note_recordings,
 )
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.gate import PolicyGate, enforcing
 from clawperator.policy.rules import Policy
 
 SECRET = "correct horse 7"
@@ -224,11 +224,11 @@ def test_the_policy_of_a_parent_process_holds(
 def test_the_policy_is_loaded_only_where_one_may_be_in_force(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str | None
 ) -> None:
-    monkeypatch.delitem(sys.modules, "clawperator.policy.enforcement")
+    monkeypatch.delitem(sys.modules, "clawperator.policy.gate")
     source = secret_file(tmp_path, b"hunter2")
     if variable is None:
         assert SecretReader("claw-1").read(source) == "hunter2"
-        assert "clawperator.policy.enforcement" not in sys.modules
+        assert "clawperator.policy.gate" not in sys.modules
         return
     monkeypatch.setenv("CLAWPERATOR_POLICY", variable)
     with pytest.raises(ClawError, match="agents may not read"):

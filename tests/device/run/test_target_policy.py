@@ -7,7 +7,7 @@ import pytest
 from clawperator.contract.execution import Action, new_execution, validate
 from clawperator.device.run.target_policy import check_target
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.gate import PolicyGate, enforcing
 from clawperator.policy.rules import Policy, read_rule
 from clawperator.ui.node import Node
 from tests.ui.trees import node

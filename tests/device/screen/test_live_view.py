@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clawperator.contract.action_params import KEY_CODES
-from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import snapshot_id
 from clawperator.device.adb.client import Device, Endpoint
@@ -36,9 +35,13 @@ from clawperator.device.screen.live_view import (
 )
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import HOST, PhoneServer
+from clawperator.policy.gate import ApprovedPlan
 from clawperator.ui.parse import parse_hierarchy
 from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS
+
+if TYPE_CHECKING:
+    from clawperator.contract.execution import Plan
 
 KINDS = ["simulated", "adb"]
 
@@ -231,7 +234,8 @@ class CapturedDouble:
         monkeypatch.setattr(live_view, "run_plan", self.run_plan)
         monkeypatch.setattr(live_view, "capture_png", self.capture_png)
 
-    def run_plan(self, plan: Plan, _: Device, **options: Any) -> Any:
+    def run_plan(self, approved: ApprovedPlan, _: Device, **options: Any) -> Any:
+        plan = approved.plan
         self.plan, self.asked = plan, options
         self.now += self.takes
         data = {"text": f'<hierarchy rotation="{self.rotation}"/>', "snapshot_id": "s1"}

@@ -13,6 +13,7 @@ from clawperator.device.run.references import References
 from clawperator.device.run.run import run_plan
 from clawperator.device.screen.marks import draw_marks, plan_with_captures
 from clawperator.errors import ClawError
+from clawperator.policy.gate import approve
 from clawperator.ui.node import HIDDEN, Bounds
 from clawperator.ui.outline import OutlineElement
 from tests.device.screen.test_snapshot_views import xml
@@ -63,7 +64,7 @@ class PictureBackend:
 def marked(backend: PictureBackend, path: Path, *before: dict[str, Any]) -> ResultEnvelope:
     shot = {"id": "shot", "type": "take_screenshot", "params": {"path": str(path), "marks": True}}
     plan = validate(new_execution([*before, shot], command_id="c", source="test", timeout_ms=5_000))
-    return run_plan(plan, DEVICE, package="p", backend=backend).envelope
+    return run_plan(approve(plan), DEVICE, package="p", backend=backend).envelope
 
 
 def test_each_element_has_a_box_and_the_step_counts_them(tmp_path: Path) -> None:
@@ -184,7 +185,7 @@ def test_a_plan_without_marks_runs_as_it_is(tmp_path: Path) -> None:
     backend = PictureBackend(xml(page(*rows("A"))))
     shot = screenshot("shot", tmp_path / "screen.png", marks=False)
     plan = validate(new_execution([shot], command_id="c", source="test", timeout_ms=5_000))
-    run_plan(plan, DEVICE, package="p", backend=backend)
+    run_plan(approve(plan), DEVICE, package="p", backend=backend)
     assert backend.types == ["take_screenshot"]
     assert plan_with_captures(plan) is plan
 

@@ -17,6 +17,7 @@ from clawperator.device.run.run import run_plan
 from clawperator.device.screen import snapshot_views
 from clawperator.device.screen.snapshot_views import numbered_outline, outline_changes, with_views
 from clawperator.errors import ClawError
+from clawperator.policy.gate import approve
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import outline_of, screen_frame
 from clawperator.ui.outline_text import EarlierLine, earlier_lines, render_outline
@@ -60,7 +61,7 @@ def snapshots(*screens: str, params: list[dict[str, Any]]) -> list[StepResult]:
     """One plan with a snapshot for each screen."""
     actions = [{"type": "snapshot_ui", "params": one} for one in params]
     plan = validate(new_execution(actions, command_id="c", source="test", timeout_ms=5_000))
-    return run_plan(plan, DEVICE, package="p", backend=ScreenBackend(*screens)).envelope.stepResults
+    return run_plan(approve(plan), DEVICE, package="p", backend=ScreenBackend(*screens)).envelope.stepResults
 
 
 def snapshot(screen: str, **params: Any) -> dict[str, str]:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import snapshot_id
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.screen import watch as screen_watch
 from clawperator.device.screen.watch import ScreenReport, ScreenWatch, captured_data
 from clawperator.errors import ClawError
+from clawperator.policy.gate import ApprovedPlan
 from tests.device.screen.test_snapshot_views import xml
 from tests.ui.test_refs import page, row, rows, text
 from tests.ui.trees import node
@@ -27,7 +27,8 @@ class Screens:
         self.screens = list(screens)
         self.asked: dict[str, Any] = {}
 
-    def run_plan(self, plan: Plan, device: Device, **options: Any) -> Any:
+    def run_plan(self, approved: ApprovedPlan, device: Device, **options: Any) -> Any:
+        plan = approved.plan
         assert device == DEVICE
         assert [action.type for action in plan.execution.actions] == ["snapshot_ui"]
         self.asked = options

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 from msgspec import Struct
 
 from clawperator import __version__
-from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES, accessibility_service
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, run_shell
@@ -32,9 +31,13 @@ from clawperator.device.setup.doctor import run_doctor
 from clawperator.device.setup.host_checks import Check, failed_check
 from clawperator.device.vendors import recognise_vendor
 from clawperator.errors import ClawError
+from clawperator.policy.gate import ApprovedPlan
 from tests.device.adb.scripted_server import answering, text
 from tests.support.command_doubles import CommandDoubles, Reply, double_server
 from tests.support.ordinary_phone import PROPERTIES, answer_properties, ordinary_phone
+
+if TYPE_CHECKING:
+    from clawperator.contract.execution import Plan
 
 DEV = OPERATOR_PACKAGES[1]
 GONE = Device("gone", Endpoint("127.0.0.1", 1))
@@ -389,7 +392,8 @@ def test_the_small_job_opens_and_captures_settings(
 ) -> None:
     ran: list[Plan] = []
 
-    def run_plan(plan: Plan, _: Device, *, package: str) -> Result:
+    def run_plan(approved: ApprovedPlan, _: Device, *, package: str) -> Result:
+        plan = approved.plan
         assert package == OPERATOR_PACKAGE
         ran.append(plan)
         if isinstance(answer, ClawError):

@@ -85,7 +85,7 @@ ANSWERS = {
     "execute.failed": ("/execute", "post"),
     "snapshot": ("/snapshot", "post"),
     "screenshot": ("/screenshot", "post"),
-    "skill.run": ("/skills/{id}/run", "post"),
+    "skill.run": ("/skills/{skill}/run", "post"),
     "emulators": ("/android/emulators", "get"),
     "emulator": ("/android/emulators/{name}", "get"),
 }

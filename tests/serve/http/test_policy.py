@@ -13,7 +13,7 @@ from tests.support.http_client import Client, running_server
 ACTING: dict[str, Any] = {
     "POST /execute": {"execution": execution(HOME)},
     "POST /screenshot": {},
-    "POST /skills/{id}/run": {},
+    "POST /skills/{skill}/run": {},
     "POST /android/emulators/create": {},
     "DELETE /android/emulators/{name}": None,
     "POST /android/emulators/{name}/start": {},
@@ -44,7 +44,7 @@ READING = {
         "POST /snapshot",
         "GET /doctor",
         "GET /skills",
-        "GET /skills/{id}",
+        "GET /skills/{skill}",
         "GET /android/emulators",
     ),
     *("GET /android/emulators/running", "GET /android/emulators/{name}", "GET /phones", "GET /recordings"),
@@ -61,7 +61,7 @@ READING = {
 
 
 def filled(path: str) -> str:
-    return path.replace("{id}", "a.b.c").replace("{name}", "one").replace("{serial}", "one")
+    return path.replace("{skill}", "a.b.c").replace("{name}", "one").replace("{serial}", "one")
 
 
 def test_every_route_is_either_reading_or_acting() -> None:

@@ -12,16 +12,20 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
-from clawperator.agent.compact.screens import OUTLINE, changes_since
-from clawperator.agent.models.tools import define_tool
-from clawperator.agent.ports import LEVELS, Level, Tool, ToolCall
+from clawperator.agent.compact.results import CompactResult, ResultRenderer
+from clawperator.agent.models.tools import ToolDefinition, define_tool, object_schema
+from clawperator.agent.ports import LEVELS, Level, Tool, ToolCall, ToolContext, ToolResult
+from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.contract.action_types import changes_device, is_snapshot
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
-from clawperator.contract.selectors import NodeSelector
+from clawperator.contract.selectors import REFERENCE, NodeSelector
 from clawperator.errors import ClawError
 
+# An outline of more tokens is cut at whole lines, with a notice. A call of ``snapshot`` can ask for more.
+_MOST_TOKENS = 3_000
+OUTLINE: Mapping[str, Any] = {"view": "outline", "maxTokens": _MOST_TOKENS}
 # Each tool with the action that it means when a call names none. Without a default the call must name one.
 COMPACT_TOOLS: Mapping[str, str | None] = {
     "snapshot": "snapshot_ui",
@@ -62,7 +66,7 @@ _RARE_OF: Mapping[str, frozenset[str]] = {
     "snapshot": frozenset(("view", "since")),  # set here
     "scroll": frozenset(("clickType", "settle")),
     **dict.fromkeys(("tap", "type", "press", "app", "phone"), frozenset(("settle",))),
-    **dict.fromkeys(("run_plan", "skills"), frozenset(("timeoutMs",))),
+    "run_plan": frozenset(("timeoutMs",)),
 }
 # Parameters that every acting tool has. Only the first tool describes them, and no signature names them.
 _COMMON = frozenset(("expect",))
@@ -281,3 +285,92 @@ def _planned(action: Any) -> Any:
     if is_snapshot(name):
         return {**action, "params": {**OUTLINE, **params}}
     return {**action, "params": _with_target(name, params)} if params else action
+
+
+def tool_definitions(tools: Iterable[Tool], *, compact: bool) -> list[ToolDefinition]:
+    """The definitions of tools of ours: as compact tools, or each by itself."""
+    if not compact:
+        return [define_tool(tool.name, tool) for tool in tools]
+    return [
+        ToolDefinition(tool.name, tool.description, object_schema(tool.schema())) for tool in compact_tools(tools)
+    ]
+
+
+def changes_since(snapshot_id: str) -> Mapping[str, Any]:
+    """The parameters of a snapshot that shows what changed since an earlier one; without one, the outline."""
+    return {**OUTLINE, "since": snapshot_id} if snapshot_id else OUTLINE
+
+
+class FinishedTool(Struct, frozen=True):
+    """A call of a compact tool: the agent's tool that ran, its result, and the result as models get it."""
+
+    call: ToolCall
+    result: ToolResult
+    shown: CompactResult
+
+
+class CompactSession:
+    """The tools that the policy of a registry can allow. Not thread-safe: it remembers the last screen.
+
+    A reference names the snapshot it was seen in: one without gets that of the last screen that was shown, so that
+    it cannot mean an element that only another client has seen.
+    """
+
+    def __init__(self, registry: ToolRegistry, *, with_images: bool = False) -> None:
+        self._registry = registry
+        self._renderer = ResultRenderer(with_images=with_images, with_commands=True)
+        self.tools: tuple[CompactTool, ...] = compact_tools(registry.offered())
+
+    def find(self, name: str) -> CompactTool:
+        """The tool of that name; ``TOOL_NOT_FOUND`` when there is none, or when the policy denies all of it."""
+        tool = next((tool for tool in self.tools if tool.name == name), None)
+        if tool is None:
+            raise ClawError("TOOL_NOT_FOUND", f"unknown tool {name[:128]!r}", operation="call", target=name[:128])
+        return tool
+
+    def run(self, name: str, params: Mapping[str, Any], context: ToolContext) -> FinishedTool:
+        """Run a tool by name. Every failure is a result; ``TOOL_NOT_FOUND`` and a cancellation are raised."""
+        tool = self.find(name)
+        call = tool.call(params, since=self._renderer.last_screen or _snapshot_of(params.get("ref")))
+        try:
+            if call.problem is not None:
+                raise call.problem
+            call = replace(call, params=self._with_snapshot(call.params))
+        except ClawError as e:
+            result = ToolResult(handled=False, message=e.message, error=e)
+        else:
+            result = self._registry.call(call, context)
+        return FinishedTool(call, result, self._renderer.render(call, result))
+
+    def _with_snapshot(self, value: Any) -> Any:
+        """The parameters with the snapshot of each reference."""
+        if isinstance(value, list | tuple):
+            return [self._with_snapshot(below) for below in value]
+        if not isinstance(value, Mapping):
+            return value
+        return {
+            name: self._qualified(below)
+            if name == "ref" and isinstance(below, str)
+            else self._with_snapshot(below)
+            for name, below in value.items()
+        }
+
+    def _qualified(self, ref: str) -> str:
+        found = REFERENCE.fullmatch(ref)
+        if found is None or found[2] is not None:
+            return ref
+        if not self._renderer.last_screen:
+            raise ClawError(
+                "TOOL_PAYLOAD_INVALID",
+                f"the reference {ref} names no snapshot",
+                hint=f"Call snapshot first, or write {ref}@<snapshot id>.",
+                operation="call",
+                target=ref,
+            )
+        return f"{ref}@{self._renderer.last_screen}"
+
+
+def _snapshot_of(ref: Any) -> str:
+    """The snapshot that a reference names. A client without a session has seen at least that one."""
+    found = REFERENCE.fullmatch(ref) if isinstance(ref, str) else None
+    return (found[2] or "") if found is not None else ""

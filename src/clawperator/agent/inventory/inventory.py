@@ -10,7 +10,6 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from clawperator._base.text import nearest, printable
-from clawperator.agent.inventory.tokens import APP_NAMES
 from clawperator.agent.ports import Level, Tool
 from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.commands.model import Command
@@ -24,6 +23,11 @@ if TYPE_CHECKING:
 
 Kind = Literal["command", "tool"]
 
+# Common names of apps: keywords of the commands that open apps.
+APP_NAMES = (
+    *("settings", "youtube", "solar", "solax", "browser", "chrome", "contacts", "notes", "camera", "gallery"),
+    *("calculator", "calendar", "clock", "gmail", "maps", "messages", "spotify", "whatsapp"),
+)
 _SKILL_LEVEL: Level = "act"
 _LONGEST_SHOWN = 200
 _LONGEST_GUESSED = 64

@@ -35,7 +35,7 @@ from clawperator._base.text import encodable, printable
 from clawperator.agent.lenient_json import read_json
 from clawperator.agent.settings import McpServer
 from clawperator.errors import ClawError, RefusedError
-from clawperator.policy.enforcement import policy_environment
+from clawperator.policy.gate import policy_environment
 
 Phase = Literal["spawn_connect", "initialize_handshake", "tool_discovery", "invocation"]
 

@@ -10,10 +10,18 @@ from clawperator._base.text import encodable, printable
 from clawperator.agent.lenient_json import read_raw_json
 from clawperator.agent.models.brain import SYSTEM_PROMPT, ModelBrain
 from clawperator.agent.models.config import ModelConfig
-from clawperator.agent.models.errors import invalid_reply, stream_error
-from clawperator.agent.models.history import FinishedCall, Message, SentResult, conversation_messages
-from clawperator.agent.models.http import ServerEvent
-from clawperator.agent.models.replies import Reply, StreamedText, check_call_count, requested_calls, token_count
+from clawperator.agent.models.conversation import (
+    FinishedCall,
+    Message,
+    Reply,
+    SentResult,
+    StreamedText,
+    check_call_count,
+    conversation_messages,
+    requested_calls,
+    token_count,
+)
+from clawperator.agent.models.http import ServerEvent, invalid_reply, stream_error
 from clawperator.agent.models.tools import ToolDefinition
 from clawperator.agent.ports import BrainRequest, Usage
 

@@ -3,7 +3,7 @@
 The text of the answer is all text of the replies, exactly what went to ``on_text``. A turn is ``done`` when the
 model ended it itself with a text. A reply that the service stopped makes none of its calls. A service that fails
 before its first reply raises; a later failure gives a ``failed`` answer, so that text, calls and usage up to then
-are not lost.
+are not lost. A model that repeats the same call is warned first, then the turn fails.
 """
 
 from abc import ABC, abstractmethod
@@ -12,16 +12,31 @@ from typing import Any
 
 import msgspec
 
-from clawperator._base.text import encodable
+from clawperator._base.text import encodable, printable
+from clawperator.agent.compact.results import ResultRenderer
+from clawperator.agent.compact.tools import CompactTool, compact_tools, tool_definitions
+from clawperator.agent.lenient_json import read_json
 from clawperator.agent.models.config import ModelConfig
-from clawperator.agent.models.errors import empty_answer, invalid_reply, stopped_reply
-from clawperator.agent.models.history import Conversation, FinishedCall, Message, SentResult
-from clawperator.agent.models.http import ModelRequest, ModelTimeouts, R, send_request
-from clawperator.agent.models.repetition import Repetition
-from clawperator.agent.models.replies import Reply
-from clawperator.agent.models.tools import ToolDefinition
-from clawperator.agent.models.toolset import ModelTools
-from clawperator.agent.ports import Answer, BrainRequest, ToolCall, ToolResult, Usage
+from clawperator.agent.models.conversation import (
+    Conversation,
+    FinishedCall,
+    Message,
+    Reply,
+    RequestedCall,
+    SentResult,
+)
+from clawperator.agent.models.http import (
+    ModelRequest,
+    ModelTimeouts,
+    R,
+    empty_answer,
+    invalid_reply,
+    send_request,
+    stopped_reply,
+)
+from clawperator.agent.models.tools import ToolDefinition, define_tool, wire_name, wire_names
+from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult, Usage
+from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 
 SYSTEM_PROMPT = """\
@@ -44,6 +59,11 @@ or could not be verified."""
 
 _MOST_USELESS_REPLIES = 5
 _PARAGRAPH = "\n\n"
+_WARNED_AT = 3
+_FAILED_AT = 5
+# Repeating these is ordinary work.
+_REPEATABLE = frozenset(name for name in ACTIONS if name.startswith(("wait", "sleep", "scroll", "press")))
+_LONGEST_TOOL_NAME = 128
 
 
 class ModelBrain(ABC):
@@ -180,3 +200,105 @@ class _Output:
             self.add(f"[The reply is incomplete: the service stopped it ({reply.stopped}).{unmade}]")
         if reply.usage is not None:
             self.usage = (self.usage or Usage()).plus(reply.usage)
+
+
+class Repetition:
+    """Counts identical calls in a row."""
+
+    def __init__(self) -> None:
+        self._last = b""
+        self._count = 0
+
+    def add(self, call: ToolCall) -> str:
+        """Count a call before it is made. Returns a note for its result, or raises ``TURN_CALL_REPEATED``."""
+        if call.problem is not None:  # counted by the brain
+            self._last = b""
+            return ""
+        key = msgspec.json.encode(encodable([call.name, call.params]), order="sorted", enc_hook=str)
+        self._count = self._count + 1 if key == self._last else 1
+        self._last = key
+        if call.name in _REPEATABLE or self._count < _WARNED_AT:
+            return ""
+        if self._count >= _FAILED_AT:
+            raise ClawError(
+                "TURN_CALL_REPEATED",
+                f"the model requested {call.name} {self._count} times in a row with the same parameters",
+                operation="call",
+                target=call.name,
+            )
+        return (
+            f"This is the same call {self._count} times in a row; the turn fails at the {_FAILED_AT}th. "
+            f"Try another way, or end the turn and report why."
+        )
+
+
+class ModelTools:
+    """Offers the compact tools in place of the agent's own, and all other tools as they are.
+
+    A model may also call a tool of ours by its own name, as plans do.
+    """
+
+    def __init__(self, request: BrainRequest, *, with_images: bool = False) -> None:
+        offered = request.tools if request.offered is None else request.offered
+        self._by_name: dict[str, Tool | CompactTool] = dict(wire_names(request.tools))
+        compact = compact_tools(offered)
+        names = {tool.name for tool in offered if tool.model_tool == ""}
+        others = [(name, tool) for name, tool in wire_names(request.tools).items() if tool.name in names]
+        self.definitions: list[ToolDefinition] = [
+            *tool_definitions(offered, compact=True),
+            *(define_tool(name, tool) for name, tool in others),
+        ]
+        self._by_name |= {tool.name: tool for tool in compact}
+        self._renderer = ResultRenderer(with_images=with_images)
+
+    def read(self, requested: RequestedCall) -> tuple[ToolCall, Mapping[str, Any]]:
+        """The call to make, and the parameters as the model wrote them.
+
+        A call that cannot be made has a ``problem``. No error quotes the arguments: they may hold secrets.
+        """
+        tool = self._by_name.get(requested.name)
+        if tool is None:
+            name = printable(requested.name[:_LONGEST_TOOL_NAME])
+            error = ClawError(
+                "TOOL_NOT_FOUND",
+                f"unknown tool {name!r}",
+                hint="Use a tool you were given.",
+                operation="call",
+                target=name,
+            )
+            return ToolCall(name, {}, requested.id, error), {}
+        problem = "not an object"
+        try:
+            params = read_json(requested.arguments) if requested.arguments.strip() else {}
+            if isinstance(params, dict):
+                if isinstance(tool, CompactTool):
+                    return tool.call(params, requested.id, self._renderer.last_screen), params
+                return ToolCall(tool.name, params, requested.id), params
+        except ValueError as e:
+            problem = str(e)
+        error = ClawError(
+            "TOOL_PAYLOAD_INVALID",
+            f"the arguments are not a JSON object ({problem})",
+            hint="Repeat the call with one complete JSON object as arguments.",
+            operation="call",
+            target=tool.name,
+        )
+        return ToolCall(tool.name, {}, requested.id, error), {}
+
+    def finish(
+        self, requested: RequestedCall, call: ToolCall, params: Mapping[str, Any], result: ToolResult, note: str
+    ) -> FinishedCall:
+        """The call with its result. ``note`` comes first."""
+        tool = self._by_name.get(requested.name)
+        is_mcp = call.problem is None and isinstance(tool, Tool) and tool.family == "mcp"
+        shown = self._renderer.render(call, result, is_mcp=is_mcp)
+        lines = [note, shown.text, shown.found]
+        screen = ""
+        if shown.screen is not None and shown.screen.is_whole:
+            screen = shown.screen.text
+        elif shown.screen is not None:
+            lines.append(shown.screen.text)
+        content = "\n".join(line for line in lines if line)
+        return FinishedCall(
+            requested.id, wire_name(requested.name), params, content, shown.is_error, screen, shown.images
+        )

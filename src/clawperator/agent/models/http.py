@@ -3,9 +3,12 @@
 Every wait is limited and stops when the deadline expires or is cancelled. A request without a complete reply is
 repeated, twice at most: no call of a reply is made before the reply is complete. Redirects are not followed: the
 key is for one address only.
+
+Errors show the text of a service on one line, shortened, and without our key.
 """
 
 import io
+import re
 import socket
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -21,25 +24,136 @@ from msgspec import Struct
 from clawperator import __version__
 from clawperator._base.deadline import Deadline
 from clawperator._base.files import why
+from clawperator._base.text import printable
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.models.config import BaseUrl, ModelConfig
-from clawperator.agent.models.errors import (
-    UnavailableError,
-    auth_error,
-    error_message,
-    invalid_reply,
-    refused_error,
-    unavailable_error,
-)
-from clawperator.agent.models.proxy import ProxyRefusedError, bracketed, open_tunnel
-from clawperator.errors import ClawError
+from clawperator.agent.lenient_json import read_json
+from clawperator.agent.models.config import BaseUrl, ModelConfig, Proxy, base_url_variable, bracketed, key_variable
+from clawperator.errors import ClawError, ClawperatorException
 
 MOST_BYTES = 8 * 1024 * 1024
 _MOST_ERROR_BYTES = 65_536
 _LONGEST_PAUSE = 60.0
 _BLOCK = 65_536
 _PROXY_HINT = "Check the address, user and password in HTTPS_PROXY or HTTP_PROXY, or add the host to NO_PROXY."
+_MOST_HEAD_BYTES = 16_384
+_STATUS_LINE = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})[^\r\n]*")
 _SLICE = 0.1  # a socket waits in slices of this many seconds, so that a cancellation is noticed
+_LONGEST_MESSAGE = 500
+_SHORTEST_SECRET = 8  # local services accept any word as a key, and a short word occurs in other text
+# Kinds of errors that services name in a stream, where there is no HTTP status.
+_AUTH_KINDS = ("authentication_error", "permission_error", "invalid_api_key")
+_REFUSED_KINDS = ("invalid_request_error", "not_found_error", "request_too_large", "billing_error")
+_STOPPED_FOR_CONTENT = ("refusal", "content_filter", "safety", "recitation")
+
+
+class ProxyRefusedError(ClawperatorException, OSError):
+    """A proxy that did not open a tunnel. ``status`` is its HTTP status, if it sent one."""
+
+    def __init__(self, proxy: Proxy, status: int | None) -> None:
+        reason = f"HTTP status {status}" if status is not None else "an answer that is not HTTP"
+        super().__init__(f"the proxy {proxy} did not open a connection: {reason}")
+        self.status = status
+
+
+class UnavailableError(ClawperatorException):
+    """A failed attempt, which may succeed later. ``pause`` is the wait that the service asks for."""
+
+    def __init__(self, message: str, status: int | None = None, pause: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.pause = pause
+
+
+def error_message(body: bytes) -> str:
+    """The message of an error body, in either protocol, or its text."""
+    try:
+        return _parse_error(read_json(body))[1]
+    except ValueError:
+        return body.decode("utf-8", "replace")
+
+
+def _parse_error(document: Any) -> tuple[str, str]:
+    """The kind and the message of an error object."""
+    error = document.get("error", document) if isinstance(document, dict) else document
+    if not isinstance(error, dict):
+        return "", str(error)
+    message = next((error[name] for name in ("message", "detail", "error") if error.get(name)), "")
+    kinds = (error.get("type"), error.get("code"))
+    return next((kind for kind in kinds if isinstance(kind, str) and kind != "error"), ""), str(message)
+
+
+def stream_error(config: ModelConfig, document: Any) -> ClawError | UnavailableError:
+    """An error that the service sent in the middle of its reply. An overloaded service may be asked again."""
+    kind, message = _parse_error(document)
+    reason = f"reply broken off: {message or kind}".removesuffix(": ")
+    if kind in _AUTH_KINDS:
+        return auth_error(config, reason)
+    if kind in _REFUSED_KINDS:
+        return refused_error(config, reason, None)
+    return UnavailableError(reason)
+
+
+def stopped_reply(config: ModelConfig, reason: str) -> ClawError:
+    """A reply that the service ended early, for its length or its content."""
+    message = f"reply stopped before its end ({reason})"
+    if reason.casefold() in _STOPPED_FOR_CONTENT:
+        return refused_error(config, message, None)
+    hint = "Ask for less in one turn, or choose another --model."
+    return _error("BRAIN_ANSWER_INVALID", config, message, hint=hint)
+
+
+def empty_answer(config: ModelConfig) -> ClawError:
+    """A model that ended its turn without a text: what it did, and whether it is done, is not known."""
+    hint = "Ask what was done in a new turn of the session, or choose another --model."
+    return _error("BRAIN_ANSWER_INVALID", config, "the model ended its turn without an answer", hint=hint)
+
+
+def invalid_reply(config: ModelConfig, reason: str, data: bytes = b"") -> ClawError:
+    """A reply that breaks the protocol. The start of ``data`` goes to the details."""
+    details = {"received": _sanitize(config, data.decode("utf-8", "replace"), 200)} if data else {}
+    return _error("BRAIN_ANSWER_INVALID", config, f"invalid reply: {reason}", details=details)
+
+
+def unavailable_error(
+    config: ModelConfig, message: str, *, hint: str | None = None, details: dict[str, Any] | None = None
+) -> ClawError:
+    return _error("BRAIN_UNAVAILABLE", config, message, hint=hint, details=details)
+
+
+def auth_error(config: ModelConfig, message: str) -> ClawError:
+    hint = f"Run 'export {key_variable(config)}=KEY' with a key of this service."
+    return _error("BRAIN_AUTH_FAILED", config, message, hint=hint)
+
+
+def refused_error(config: ModelConfig, message: str, status: int | None) -> ClawError:
+    hint = (
+        f"Check {base_url_variable(config.kind)} and --model {config.model}; for a long session, start a new one."
+    )
+    details = {} if status is None else {"status": status}
+    return _error("BRAIN_REQUEST_REFUSED", config, message, hint=hint, details=details)
+
+
+def _error(
+    code: str, config: ModelConfig, message: str, *, hint: str | None = None, details: dict[str, Any] | None = None
+) -> ClawError:
+    target = str(config.base_url)
+    if hint is None:
+        hint = f"Check that the service at {target} is running, then run the command again."
+    return ClawError(
+        code,
+        f"model service at {target} failed: {_sanitize(config, message, _LONGEST_MESSAGE)}",
+        hint=hint,
+        details={"model": config.model, **(details or {})},
+        operation="ask",
+        target=target,
+    )
+
+
+def _sanitize(config: ModelConfig, text: str, longest: int) -> str:
+    if config.key is not None and len(config.key.reveal()) >= _SHORTEST_SECRET:
+        text = text.replace(config.key.reveal(), "[key]")
+    text = printable(" ".join(text.split()))
+    return text if len(text) <= longest else text[:longest] + "…"
 
 
 class ModelTimeouts(Struct, frozen=True):
@@ -173,6 +287,24 @@ def _connect(config: ModelConfig, deadline: TurnDeadline, timeouts: ModelTimeout
     except BaseException:
         opened.close()
         raise
+
+
+def open_tunnel(opened: socket.socket, proxy: Proxy, host: str, port: int) -> None:
+    """Ask the proxy for a connection to a host. ``OSError`` when it opens none."""
+    target = f"{bracketed(host)}:{port}"
+    lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
+    lines += [f"{name}: {value}" for name, value in proxy.headers.items()]
+    opened.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
+    head = bytearray()
+    # Byte by byte: what follows the head belongs to the tunnel.
+    while not head.endswith(b"\r\n\r\n"):
+        byte = opened.recv(1)
+        if not byte or len(head) > _MOST_HEAD_BYTES:
+            raise ProxyRefusedError(proxy, None)
+        head += byte
+    status = _STATUS_LINE.match(head)
+    if status is None or not status[1].startswith(b"2"):
+        raise ProxyRefusedError(proxy, int(status[1]) if status else None)
 
 
 def _start_tls(opened: socket.socket, base_url: BaseUrl) -> socket.socket:

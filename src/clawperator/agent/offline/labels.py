@@ -7,7 +7,7 @@ from itertools import islice
 from unicodedata import normalize
 
 from clawperator._base.text import distance, is_blank, one_line
-from clawperator.agent.inventory.tokens import stem
+from clawperator.agent.inventory.routing import stem
 from clawperator.agent.offline.known_places import normalize_label
 from clawperator.engine.targets import nearest_self_or_ancestor
 from clawperator.ui.node import Node

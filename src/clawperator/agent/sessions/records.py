@@ -3,7 +3,10 @@
 A line is committed with its line end. Bytes after the last line end, left by a crash, are not part of the session.
 """
 
+import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
@@ -267,3 +270,15 @@ def map_texts(record: TurnRecord, text: Callable[[str], str], value: Callable[[A
             for denial in record.permission_denials
         ),
     )
+
+
+def is_session_file(path: str) -> bool:
+    """Whether a file starts like a session, wherever it is. Links are followed."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            return is_file and os.pread(descriptor, len(META_BEGIN), 0) == META_BEGIN
+        finally:
+            os.close(descriptor)
+    return False

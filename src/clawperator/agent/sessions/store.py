@@ -5,9 +5,12 @@
 
 import errno
 import os
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.files import make_private_folder, why
@@ -20,6 +23,7 @@ from clawperator.agent.sessions.files import (
     claw_command,
     is_absent,
     is_at,
+    is_held,
     is_session_id,
     make_id,
     not_found,
@@ -29,13 +33,20 @@ from clawperator.agent.sessions.files import (
     unreadable,
     unwritable,
 )
-from clawperator.agent.sessions.reading import LoadedSession, SessionSummary, load_file, summarise_file
-from clawperator.agent.sessions.records import read_turns
+from clawperator.agent.sessions.records import (
+    TurnRecord,
+    Usage,
+    count_messages,
+    legacy_turns,
+    read_legacy,
+    read_turns,
+    sum_usage,
+)
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.agent.sessions.evidence import EvidenceFolder
-    from clawperator.agent.sessions.writer import OpenSession
+    from clawperator.agent.sessions.writer import EvidenceFolder, OpenSession
+
 
 __all__ = ["DEFAULT_DIRECTORY", "LoadedSession", "SessionList", "SessionStore", "SessionSummary"]
 
@@ -43,6 +54,120 @@ __all__ = ["DEFAULT_DIRECTORY", "LoadedSession", "SessionList", "SessionStore", 
 _MOST_TRIES = 100
 # Files that cannot be opened for these reasons, such as links, have no writer of ours.
 _NOT_OURS = (errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENXIO)
+
+
+class SessionSummary(Struct, frozen=True, kw_only=True):
+    """A session in a list. An unreadable one is not ``valid``, and ``problem`` is the reason.
+
+    ``stopped`` means that no process holds it for writing.
+    """
+
+    session_id: str
+    path: str
+    created_at: str
+    last_modified: str
+    updated_at_ms: int
+    prompt_count: int = 0
+    message_count: int = 0
+    stopped: bool = True
+    valid: bool = True
+    size_bytes: int = 0
+    problem: str | None = None
+
+
+class LoadedSession(Struct, frozen=True, kw_only=True):
+    """The contents of a session at the time of reading."""
+
+    session_id: str
+    path: str
+    turns: tuple[TurnRecord, ...]
+    prompt_count: int
+    message_count: int
+    input_tokens: int
+    output_tokens: int
+    created_at: str
+    last_modified: str
+    warnings: tuple[str, ...] = ()
+    legacy: bool = False
+
+
+def load_file(session_id: str, path: str) -> LoadedSession:
+    """Load a session file. ``OSError`` when it cannot be read, ``SESSION_LOAD_FAILED`` when it is damaged."""
+    descriptor = open_file(path)
+    try:
+        modified = os.fstat(descriptor).st_mtime
+        data = read_file(descriptor, path)
+    finally:
+        os.close(descriptor)
+    created, warnings = modified, tuple[str, ...]()
+    if path.endswith(LEGACY_SUFFIX):
+        legacy = read_legacy(data, path)
+        turns = tuple(legacy_turns(legacy, max(int(modified * 1000), 0)))
+        usage = Usage(legacy.input_tokens, legacy.output_tokens)
+    else:
+        records = read_turns(data, session_id, path)
+        turns, warnings = records.turns, records.warnings
+        usage = sum_usage(turns)
+        created = records.meta.created_at_ms / 1000 if records.meta else modified
+    return LoadedSession(
+        session_id=session_id,
+        path=path,
+        turns=turns,
+        prompt_count=len(turns),
+        message_count=count_messages(turns),
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        created_at=_timestamp(created),
+        last_modified=_timestamp(modified),
+        warnings=warnings,
+        legacy=path.endswith(LEGACY_SUFFIX),
+    )
+
+
+def summarise_file(session_id: str, path: str) -> SessionSummary | None:
+    """Summarise a session file in any state; None when it was removed meanwhile."""
+    try:
+        about = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return None
+    summary = SessionSummary(
+        session_id=session_id,
+        path=path,
+        created_at=_timestamp(about.st_mtime),
+        last_modified=_timestamp(about.st_mtime),
+        updated_at_ms=max(int(about.st_mtime * 1000), 0),
+        size_bytes=about.st_size,
+    )
+    try:
+        descriptor = open_file(path)
+    except OSError as e:
+        return None if is_absent(e) else replace(summary, valid=False, problem=unreadable(path, e).message)
+    try:
+        with suppress(OSError):  # without lock support there are no writers
+            summary = replace(summary, stopped=not is_held(descriptor))
+        data = read_file(descriptor, path)
+        if path.endswith(LEGACY_SUFFIX):
+            count = len(read_legacy(data, path).messages)
+            return replace(summary, prompt_count=count, message_count=count)
+        records = read_turns(data, session_id, path)
+    except (OSError, ClawError) as e:
+        error = unreadable(path, e) if isinstance(e, OSError) else e
+        return replace(summary, valid=False, problem=error.message)
+    finally:
+        os.close(descriptor)
+    return replace(
+        summary,
+        created_at=_timestamp(records.meta.created_at_ms / 1000) if records.meta else summary.created_at,
+        prompt_count=len(records.turns),
+        message_count=count_messages(records.turns),
+    )
+
+
+def _timestamp(seconds: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    except (OverflowError, ValueError, OSError):  # an invalid time of the file system
+        return "1970-01-01T00:00:00Z"
 
 
 class SessionList(Struct, frozen=True):
@@ -187,7 +312,7 @@ class SessionStore:
             raise unwritable(self.directory, e, "mkdir") from e
 
     def _delete(self, session_id: str) -> bool:
-        from clawperator.agent.sessions.evidence import EvidenceFolder
+        from clawperator.agent.sessions.writer import EvidenceFolder
 
         path = self._path(session_id)
         evidence = EvidenceFolder(self.directory, session_id)

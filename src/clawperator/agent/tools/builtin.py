@@ -16,6 +16,5 @@ def builtin_tools() -> tuple[Tool, ...]:
     from clawperator.agent.tools.actions import ACTION_TOOLS
     from clawperator.agent.tools.operations import operation_tools
     from clawperator.agent.tools.phones import PHONE_TOOLS
-    from clawperator.agent.tools.skills import SKILL_TOOLS
 
-    return (*ACTION_TOOLS, *PHONE_TOOLS, *operation_tools(), *SKILL_TOOLS)
+    return (*ACTION_TOOLS, *PHONE_TOOLS, *operation_tools())

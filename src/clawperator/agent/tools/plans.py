@@ -27,6 +27,7 @@ from clawperator.device.run.secrets import is_declared
 from clawperator.device.serials import device_flag
 from clawperator.device.settings import named_operator
 from clawperator.errors import ClawError
+from clawperator.policy.gate import approve
 
 _SOURCE = "claw"
 _DEFAULT_MS = 30_000
@@ -163,7 +164,7 @@ def _run(
     context.deadline.check()
     timed = Plan(replace(plan.execution, timeoutMs=limit), {**plan.document, "timeoutMs": limit})
     return run_plan(
-        timed,
+        approve(timed),
         device,
         package=named_operator(context.operator_package),
         backend=context.backend,

@@ -29,10 +29,9 @@ def make_tool(  # noqa: PLR0913 - the columns of one row
     level: Level,
     module: str,
     family: str,
-    subject: str | None = None,
     model_tool: str = "",
 ) -> Tool:
-    """A tool whose parameters are a ``shape``. ``subject`` names the parameter that policy rules match."""
+    """A tool whose parameters are a ``shape``."""
     return Tool(
         name=name,
         responsibility=responsibility,
@@ -41,7 +40,6 @@ def make_tool(  # noqa: PLR0913 - the columns of one row
         schema=lambda: schema_of(shape),
         run=returning_errors(lambda params, context: work(read_params(shape, params, name), context)),
         family=family,
-        subjects=None if subject is None else (lambda params: (str(params.get(subject, "")),)),
         model_tool=model_tool,
     )
 

@@ -10,16 +10,15 @@ from msgspec.structs import replace
 
 from clawperator._base.config import read_config
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
-from clawperator.agent.policy import make_policy
 from clawperator.agent.ports import Level, Tool, ToolContext
 from clawperator.agent.sessions.files import DEFAULT_DIRECTORY
-from clawperator.agent.settings import AgentSettings, McpServer, read_settings
+from clawperator.agent.settings import AgentSettings, McpServer, make_policy, read_settings
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.agent.turns.events import EventStream
 from clawperator.commands.model import BackendName
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import PolicyGate, enforcing, inherited_policy
+from clawperator.policy.gate import PolicyGate, enforcing, inherited_policy
 from clawperator.policy.rules import Asker, Policy
 
 # The prefix of every MCP tool's name.

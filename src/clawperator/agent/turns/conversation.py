@@ -30,7 +30,7 @@ from clawperator.agent.turns.results import TurnResult, interrupted, observe_sto
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.agent.models.options import Prices
+    from clawperator.agent.models.config import Prices
 
 # A model service counts the tokens of the whole conversation again with every request.
 _MODEL_BUDGET = 200_000
@@ -250,6 +250,6 @@ def _limits(request: RunRequest) -> Limits:
 def _prices(brain: str) -> "Prices | None":
     if brain == "offline":
         return None
-    from clawperator.agent.models.options import read_prices
+    from clawperator.agent.models.config import read_prices
 
     return read_prices(brain, os.environ)

@@ -13,9 +13,9 @@ from clawperator.agent.cancellation import timeout_error
 from clawperator.agent.confinement import Use, WorkingFolder, confine
 from clawperator.agent.inventory.inventory import InventoryEntry
 from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
-from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
+from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
-from clawperator.agent.tools.operations import agent_caller
+from clawperator.agent.tools.operations import agent_caller, run_operation
 from clawperator.agent.tools.row import failed_result
 from clawperator.cli.claw.readable import summary_of
 from clawperator.cli.command_line import Call, GlobalOptions, read_arguments, split_globals
@@ -31,7 +31,7 @@ from clawperator.errors import CODES, ClawError
 from clawperator.operations.call import CLI, policy_entry
 from clawperator.operations.model import find_operation
 from clawperator.policy.commands import command_entry
-from clawperator.policy.enforcement import check_actions
+from clawperator.policy.gate import check_actions
 from clawperator.policy.rules import PolicyEntry
 
 # These print while they run, and have no single result.
@@ -104,10 +104,10 @@ def _split(prompt: str, name: str) -> list[str]:
 
 def _parts(entry: InventoryEntry, words: list[str], prompt: str, context: CommandContext) -> _Parts:
     if entry.family == "skill":
-        call = ToolCall("run_skill", {"skill": entry.name, "args": words})
+        params = {"skill": entry.name, "args": words}
         subjects, others = (entry.name, shlex.join(words)), ("run_skill",)
         own = PolicyEntry(entry.name, entry.level, (), lambda _: subjects, lambda _: others, others)
-        return _Parts(own, lambda tools: _run_skill(call, tools))
+        return _Parts(own, lambda tools: run_operation(find_operation("skills run"), params, tools))
     if entry.family == "plugin":
         plugin = next(plugin for plugin in context.plugins if plugin.name == entry.name)
         own = PolicyEntry(entry.name, entry.level, (), lambda _: (shlex.join(words),))
@@ -237,13 +237,6 @@ class ExecutionCall(Struct, frozen=True):
         return ToolResult(True, describe_steps(actions, result.envelope.stepResults), document)
 
 
-def _run_skill(call: ToolCall, context: ToolContext) -> ToolResult:
-    from clawperator.agent.tools.builtin import builtin_tools
-
-    run_skill = next(tool for tool in builtin_tools() if tool.name == call.name)
-    return run_skill.run(call.params, context)
-
-
 def _run_plugin(plugin: Plugin, prompt: str, tools: ToolContext) -> ToolResult:
     return run_plugin(plugin, prompt, PluginContext(tools.folder, tools.device, tools.sessions))
 
@@ -326,12 +319,7 @@ def _run_command(call: Call, context: ToolContext) -> ToolResult:
                 target=title,
             )
         )
-    arguments = call.arguments
-    if title == "skills run":
-        names = {"--pass-env": context.pass_env, "--allow-scheme": context.allow_schemes}
-        joined = {flag: (*given, *arguments.all(flag)) for flag, given in names.items()}
-        arguments = replace(arguments, values={**arguments.values, **joined})
-    text, code, raised = render_call(replace(call, arguments=arguments, options=_options(call, context)))
+    text, code, raised = render_call(replace(call, options=_options(call, context)))
     document = _decode(text or b"")
     error = _error(document, code, title) if raised is None else _completed(raised, title)
     if error is not None:
@@ -342,15 +330,11 @@ def _run_command(call: Call, context: ToolContext) -> ToolResult:
 def _options(call: Call, context: ToolContext) -> GlobalOptions:
     """The options of the command, with the chosen device where it names none."""
     options = call.options
-    timeout, left = options.timeout, context.deadline.remaining
-    if timeout is None and left is not None and call.name == "skills run":
-        timeout = str(max(round(left * 1000), 1))  # on a timeout it ends all that it started
     return replace(
         options,
         text=False,  # the result is a document, whose text is made here
         device=options.device or context.device,
         operator_package=options.operator_package or context.operator_package,
-        timeout=timeout,
     )
 
 

@@ -56,7 +56,7 @@ def respond(arguments: ParsedArguments) -> Response:
     assert command is not None
     if POLICY_VARIABLE in os.environ:  # started by another claw: its policy holds here too
         from clawperator.policy.commands import command_entry
-        from clawperator.policy.enforcement import check_calls
+        from clawperator.policy.gate import check_calls
 
         check_calls([(command_entry(command, command.name, arguments.words, arguments.values, ()), {})])
     response: Response = resolve_handler(command.handler)(arguments)

@@ -12,7 +12,7 @@ from clawperator.cli.claw.command_line import FORMAT_FLAG, FORMAT_VARIABLE
 from clawperator.cli.claw.response import Response
 from clawperator.cli.evidence import FLAG, EvidenceRecorder, RunDescription, words_of
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.gate import PolicyGate, enforcing
 
 
 def turns_with_evidence(

@@ -15,7 +15,7 @@ from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.confinement import WorkingFolder, is_control_file
 from clawperator.agent.ports import Usage
 from clawperator.agent.sessions.files import is_session_path
-from clawperator.agent.sessions.reading import is_session_file
+from clawperator.agent.sessions.records import is_session_file
 from clawperator.agent.turns.conversation import RunRequest, RunResult, run_request
 from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import TurnResult, observe_stop

@@ -98,13 +98,14 @@ def _run(plan: Plan, call: Call) -> "ExecutionResult":
     from clawperator.device.discovery import resolve_device
     from clawperator.device.run.run import run_plan
     from clawperator.device.settings import named_operator
+    from clawperator.policy.gate import approve
 
     backend = chosen_backend(call.arguments)
     package = named_operator(call.options.operator_package)
     schemes = call.arguments.all("--allow-scheme")
     warn_of_config(call)
     return run_plan(
-        plan,
+        approve(plan),
         resolve_device(call.options.device),
         package=package,
         backend=backend,

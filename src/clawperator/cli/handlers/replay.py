@@ -1,5 +1,6 @@
 """The reports of ``recording replay``: ``--junit`` and ``--evidence``."""
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import UNSET
@@ -12,14 +13,21 @@ from clawperator.operations.call import ApprovedCall, Caller
 
 def with_reports(line: Call, approved: ApprovedCall, caller: Caller) -> CommandResult:
     """Replay a recording, and keep its evidence and its JUnit report if they are asked for."""
+    return keeping_evidence(line, approved, caller, "replay-", lambda: _reported(line, approved, caller))
+
+
+def keeping_evidence(
+    line: Call, approved: ApprovedCall, caller: Caller, kind: str, run: Callable[[], CommandResult]
+) -> CommandResult:
+    """Run, and keep the evidence if ``--evidence`` is given. The id of the run begins with its ``kind``."""
     if approved.params.evidence is UNSET:
-        return _reported(line, approved, caller)
+        return run()
     from clawperator.cli.evidence import describe_run, with_evidence
     from clawperator.contract.execution import new_command_id
     from clawperator.device.settings import default_backend
 
-    about = describe_run(line, new_command_id("replay-"), caller.backend or default_backend())
-    return with_evidence(line, about, lambda: _reported(line, approved, caller), approved.params.evidence)
+    about = describe_run(line, new_command_id(kind), caller.backend or default_backend())
+    return with_evidence(line, about, run, approved.params.evidence)
 
 
 def _reported(line: Call, approved: ApprovedCall, caller: Caller) -> CommandResult:

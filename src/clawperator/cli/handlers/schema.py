@@ -17,7 +17,7 @@ def print_schema(_: Call, approved: ApprovedCall, __: Caller) -> CommandResult:
 
 def _tool_schemas(form: Any, *, compact: bool) -> dict[str, Any]:
     """The tools as the requests of model services contain them."""
-    from clawperator.agent.models.toolset import tool_definitions
+    from clawperator.agent.compact.tools import tool_definitions
     from clawperator.agent.tools.builtin import builtin_tools
 
     definitions = tool_definitions(builtin_tools(), compact=compact)

@@ -23,12 +23,6 @@ from clawperator.errors import ClawError
 Renderer = Callable[[Mapping[str, Any]], Iterator[Block]]
 
 RENDERERS: Mapping[str, Renderer] = {
-    **dict.fromkeys(("skills list", "skills search", "skills for-app"), listings.skills_blocks),
-    "skills get": listings.skill_blocks,
-    "skills new": listings.created_skill_blocks,
-    "skills validate": reports.validated_blocks,
-    "skills run": reports.skill_run_blocks,
-    **dict.fromkeys(("skills install", "skills update", "skills sync"), listings.synced_blocks),
     "mcp": listings.client_blocks,
     "agents init": listings.written_blocks,
 }

@@ -25,7 +25,7 @@ from clawperator.device.adb.client import Device
 from clawperator.device.adb.screencap import capture_png
 from clawperator.device.run.run import run_plan
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import PolicyGate, check_actions, enforcing, inherited_policy
+from clawperator.policy.gate import PolicyGate, approve, check_actions, enforcing, inherited_policy
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.privacy import has_password, mask_passwords, mask_secrets
@@ -191,7 +191,7 @@ def _without_questions() -> Iterator[None]:
 def _look(source: CaptureSource) -> Hierarchy:
     plan = validate(single_action("snapshot_ui", timeout_ms=round(CAPTURE_SECONDS * 1000)))
     result = run_plan(
-        plan,
+        approve(plan),
         source.device,
         package=source.package,
         backend=source.backend,

@@ -1,7 +1,5 @@
 """Run a plan on a device: take the lease, choose the backend, write the host log, finish the envelope."""
 
-import os
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +10,7 @@ from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline, limited
 from clawperator._base.notes import trace
-from clawperator.commands.model import POLICY_VARIABLE, BackendName
+from clawperator.commands.model import BackendName
 from clawperator.contract.action_params import SESSION_ID
 from clawperator.contract.action_types import is_snapshot
 from clawperator.contract.actions import ACTIONS
@@ -29,6 +27,7 @@ from clawperator.device.run.host_log import Level, log_event
 from clawperator.device.run.lease import Holder, lease
 from clawperator.device.serials import device_flag
 from clawperator.errors import CODES, ClawError, default_hint
+from clawperator.policy.gate import ApprovedPlan, policy_in_force
 
 # Type checkers know this name; importing it from typing would cost every command some milliseconds.
 TYPE_CHECKING = False
@@ -50,7 +49,7 @@ _RESULT_SECONDS = 1.0
 
 
 def run_plan(  # noqa: PLR0913 - the facts of one run
-    plan: Plan,
+    approved: ApprovedPlan,
     device: Device,
     *,
     package: str | None,
@@ -67,16 +66,11 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
     A plan that could run longer than the host is sent with a shorter timeout.
     When ``stop`` returns True, nothing more is sent to the device, and the result or error follows as soon as the
     backend can. ``still_running`` lists what the device has not finished.
-    Every action is checked before the first one runs: ``PERMISSION_DENIED`` when the policy in force denies one.
     ``allow_schemes`` are the URI schemes that it may open besides http and https; nothing is sent when one of its
     URIs may not be opened, or when the device has no user that it names.
     Without a ``package``, ``auto`` is the Operator that is enabled on the device, or plain adb when none is.
     """
-    if POLICY_VARIABLE in os.environ or "clawperator.policy.enforcement" in sys.modules:
-        # Without that module no policy is in force, and importing it would cost every command.
-        from clawperator.policy.enforcement import check_actions
-
-        check_actions(plan.document["actions"])
+    plan = approved.plan
     if any(ACTIONS[action.type].uri_param for action in plan.execution.actions):
         from clawperator.device.uri_schemes import check_uri_schemes
 
@@ -180,9 +174,7 @@ def _references(plan: Plan, device: Device) -> "References | None":
 
 def _target_check(plan: Plan) -> "Callable[[Action, Node], None] | None":
     """The policy's check of nodes that the host chooses, when a policy is in force and the host chooses one."""
-    if POLICY_VARIABLE not in os.environ and "clawperator.policy.enforcement" not in sys.modules:
-        return None
-    if not any(needs_host(action) for action in plan.execution.actions):
+    if not policy_in_force() or not any(needs_host(action) for action in plan.execution.actions):
         return None
     from clawperator.device.run.target_policy import check_target
 

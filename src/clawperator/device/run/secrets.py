@@ -121,10 +121,10 @@ def _marker(serial: str) -> str:
 def _check_allowed(source: TextSource) -> None:
     import sys
 
-    if POLICY_VARIABLE not in os.environ and "clawperator.policy.enforcement" not in sys.modules:
+    if POLICY_VARIABLE not in os.environ and "clawperator.policy.gate" not in sys.modules:
         return
     from clawperator._base.home import config_file
-    from clawperator.policy.enforcement import policy_in_force
+    from clawperator.policy.gate import policy_in_force
 
     if not policy_in_force() or is_declared(source):
         return

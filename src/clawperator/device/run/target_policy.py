@@ -9,7 +9,7 @@ import msgspec
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action
 from clawperator.engine.targets import nearest_self_or_ancestor
-from clawperator.policy.enforcement import check_labelled_action
+from clawperator.policy.gate import check_labelled_action
 from clawperator.ui.node import Node
 from clawperator.ui.privacy import has_password
 

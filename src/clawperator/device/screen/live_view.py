@@ -27,6 +27,7 @@ from clawperator.device.run.secrets import active_recording
 from clawperator.device.screen.watch import captured_data
 from clawperator.errors import ClawError
 from clawperator.phone.process.launch import control_phone
+from clawperator.policy.gate import approve
 from clawperator.ui.node import Node
 
 Point = tuple[int, int]
@@ -216,7 +217,7 @@ class CapturedSource:
         began = time.monotonic()
         plan = validate(as_live(single_action("snapshot_ui")))
         result = run_plan(
-            plan,
+            approve(plan),
             self._device,
             package=self._package,
             backend=self._backend,

@@ -13,6 +13,7 @@ from clawperator.device.run.references import References
 from clawperator.device.run.run import run_plan
 from clawperator.device.screen.snapshot_views import numbered_outline, outline_changes
 from clawperator.errors import CODES, ClawError
+from clawperator.policy.gate import approve
 from clawperator.ui.outline_text import EarlierLine, cut_lines, earlier_lines, has_other_order, render_outline
 
 
@@ -62,7 +63,7 @@ class ScreenWatch:
     def _capture(self, seconds: float) -> dict[str, str]:
         plan = validate(single_action("snapshot_ui"))
         result = run_plan(
-            plan, self._device, package=self._package, backend=self._backend, timeout_ms=seconds * 1000
+            approve(plan), self._device, package=self._package, backend=self._backend, timeout_ms=seconds * 1000
         )
         return captured_data(result.envelope, self._device.serial)
 

@@ -338,12 +338,13 @@ def check_plain_adb(device: Device) -> Check:
     """Check that the screen can be captured without an Operator."""
     from clawperator.contract.execution import validate
     from clawperator.device.run.run import run_plan
+    from clawperator.policy.gate import approve_own
 
     id_ = "readiness.adb"
     actions: list[dict[str, object]] = [{"id": "s1", "type": "snapshot_ui", "params": {}}]
-    plan = validate(_execution("adb", _CAPTURE_MS, actions))
+    look = approve_own(validate(_execution("adb", _CAPTURE_MS, actions)))
     try:
-        envelope = run_plan(plan, device, package=None, backend="adb", lease_seconds=_LEASE_SECONDS).envelope
+        envelope = run_plan(look, device, package=None, backend="adb", lease_seconds=_LEASE_SECONDS).envelope
     except ClawError as e:
         if e.code == "EXECUTION_CONFLICT_IN_FLIGHT":
             return failed_check(id_, e, status="warn")
@@ -359,6 +360,7 @@ def check_smoke(device: Device, package: str) -> Check:
     """Check a small plan: close Settings, open it, capture it."""
     from clawperator.contract.execution import validate
     from clawperator.device.run.run import run_plan
+    from clawperator.policy.gate import approve
 
     id_ = "readiness.smoke"
     settings = {"applicationId": _SETTINGS}
@@ -370,7 +372,8 @@ def check_smoke(device: Device, package: str) -> Check:
         {"id": "s4", "type": "snapshot_ui", "params": {}},
     ]
     try:
-        envelope = run_plan(validate(_execution("smoke", _SMOKE_MS, actions)), device, package=package).envelope
+        plan = approve(validate(_execution("smoke", _SMOKE_MS, actions)))
+        envelope = run_plan(plan, device, package=package).envelope
     except ClawError as e:
         reason = f"{e.code}: {e.message}"
     else:

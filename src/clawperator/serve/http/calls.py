@@ -13,7 +13,7 @@ from clawperator.agent.ports import ToolCall, ToolContext, ToolResult
 from clawperator.commands.registry import find_by_path
 from clawperator.errors import ClawError
 from clawperator.policy.commands import command_entry
-from clawperator.policy.enforcement import PolicyGate, check_calls, enforcing
+from clawperator.policy.gate import PolicyGate, check_calls, enforcing
 from clawperator.policy.rules import GovernedCall
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.http.sse import EventHub

@@ -4,7 +4,6 @@ A request has the parameters of its path, then those of its query (GET and DELET
 not named here are refused: a misspelt ``deviceId`` must not act on another device.
 """
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -14,8 +13,6 @@ from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.serials import MAX_SERIAL_BYTES
 from clawperator.serve.page.watched_screens import MAX_WAIT_MS, LeaseHolder, ScreenProblem
-
-_MAX_TIMEOUT_MS = 3_600_000
 
 DeviceId = Annotated[
     str,
@@ -35,7 +32,6 @@ FilePath = Annotated[
 ]
 SessionId = Annotated[str, Meta(min_length=1, max_length=MAX_ID_LENGTH, pattern=f"^{SESSION_ID.pattern}$")]
 Pixel = Annotated[int, Meta(ge=0, le=100_000)]
-SkillId = Annotated[str, Meta(min_length=1, max_length=255, description="skill id")]
 
 
 # Requests
@@ -62,23 +58,6 @@ class ScreenshotRequest(OnDevice, frozen=True, kw_only=True):
 
 class RecordingRequest(OnDevice, frozen=True, kw_only=True):
     sessionId: SessionId | UnsetType = UNSET
-
-
-class SkillsRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    app: Annotated[str, Meta(description="only skills for this package name")] = ""
-    intent: Annotated[str, Meta(description="only skills with this intent")] = ""
-    keyword: Annotated[str, Meta(description="only skills that match this keyword, best first")] = ""
-
-
-class SkillRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    id: SkillId
-
-
-class RunSkillRequest(OnDevice, frozen=True, kw_only=True):
-    id: SkillId
-    args: list[str] = []
-    timeoutMs: Annotated[int, Meta(ge=1, le=_MAX_TIMEOUT_MS)] | UnsetType = UNSET
-    expectContains: str | UnsetType = UNSET
 
 
 class LiveRequest(OnDevice, frozen=True, kw_only=True):
@@ -166,25 +145,6 @@ class RanExecution(Struct, frozen=True):
     backend: str
     operatorPackage: str | UnsetType = UNSET
     terminalSource: Literal["clawperator_result"] = "clawperator_result"
-
-
-class SkillList(Struct, frozen=True):
-    skills: list[Mapping[str, Any]]
-    count: int
-
-
-class OneSkill(Struct, frozen=True):
-    skill: dict[str, Any]
-
-
-class RanSkill(Struct, frozen=True, kw_only=True):
-    skillId: str
-    output: str
-    exitCode: int
-    durationMs: int
-    timeoutMs: int | float | UnsetType = UNSET
-    expectedSubstring: str | UnsetType = UNSET
-    skillResult: dict[str, Any] | None
 
 
 class ShownNode(Struct, frozen=True):

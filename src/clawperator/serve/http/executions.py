@@ -16,6 +16,7 @@ from clawperator.contract.results import ExecutionResult, ResultEnvelope
 from clawperator.device.discovery import resolve_device
 from clawperator.device.run.run import run_plan
 from clawperator.errors import ClawError
+from clawperator.policy.gate import approve
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (
     ExecuteRequest,
@@ -84,7 +85,7 @@ def _run(document: Any, request: OnDevice, call: HttpCall) -> RanExecution:
     left = None if call.turn is None else call.turn.within(plan.execution.timeoutMs / 1000)
     try:
         ran = run_plan(
-            plan,
+            approve(plan),
             device,
             package=call.package(request.operatorPackage),
             backend=options.backend,

@@ -1,62 +1,14 @@
-"""Work of the routes of skills and schemas."""
+"""Work of the routes of schemas."""
 
 from clawperator import schemas
-from clawperator.serve.http.calls import HttpCall, given
+from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (
     NoFields,
     OneSchema,
-    OneSkill,
-    RanSkill,
-    RunSkillRequest,
     SchemaList,
     SchemaName,
     SchemaRequest,
-    SkillList,
-    SkillRequest,
-    SkillsRequest,
 )
-from clawperator.skills.registry import open_registry, search_skills
-from clawperator.skills.run import SkillRunRequest, run_skill
-
-# Skills
-
-
-def list_skills(request: SkillsRequest, _: HttpCall) -> SkillList:
-    filters = {"app": request.app or None, "intent": request.intent or None, "keyword": request.keyword or None}
-    entries = open_registry().entries
-    found = search_skills(entries, **filters) if any(filters.values()) else entries
-    return SkillList(list(found), len(found))
-
-
-def get_skill(request: SkillRequest, _: HttpCall) -> OneSkill:
-    return OneSkill(open_registry().entry(request.id))
-
-
-def run_one_skill(request: RunSkillRequest, call: HttpCall) -> RanSkill:
-    options = call.access.options
-    wanted = SkillRunRequest(
-        request.id,
-        args=tuple(request.args),
-        device=call.serial(request.deviceId),
-        operator_package=call.package(request.operatorPackage),
-        timeout_ms=given(request.timeoutMs),
-        expect=given(request.expectContains),
-        pass_env=options.pass_env,
-        allow_schemes=options.allow_schemes,
-    )
-    ran = run_skill(open_registry(), wanted, stop=call.is_stopping)
-    return RanSkill(
-        skillId=ran.skillId,
-        output=ran.output,
-        exitCode=ran.exitCode,
-        durationMs=ran.durationMs,
-        timeoutMs=ran.timeoutMs,
-        expectedSubstring=ran.expectedSubstring,
-        skillResult=ran.skillResult,
-    )
-
-
-# Schemas
 
 
 def get_schemas(_: NoFields, __: HttpCall) -> SchemaList:

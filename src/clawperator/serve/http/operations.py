@@ -60,7 +60,8 @@ def _answer(operation: Operation) -> type[Struct]:
 
 
 def _run(operation: Operation, request: Any, http: HttpCall) -> Any:
-    caller = replace(agent_caller(http.access.context(http.deadline)), entry=HTTP)
+    caller = agent_caller(http.access.context(http.deadline))
+    caller = replace(caller, entry=HTTP, is_stopping=http.is_stopping)
     if operation.on_device:
         package = http.package(request.operatorPackage)
         caller = replace(caller, device=http.serial(request.deviceId), operator_package=package)

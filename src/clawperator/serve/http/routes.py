@@ -160,42 +160,6 @@ ROUTES: tuple[HttpRoute, ...] = (
         errors=(*_RUN, "PHONE_NOT_RUNNING"),
         seconds=EXECUTION_SECONDS,
     ),
-    # Skills
-    HttpRoute(
-        method="GET",
-        path="/skills",
-        summary="List skills, or search them.",
-        request=d.SkillsRequest,
-        answer=d.SkillList,
-        work=handlers.list_skills,
-        rule=CommandRule("skills list"),
-        errors=("REGISTRY_READ_FAILED",),
-    ),
-    HttpRoute(
-        method="GET",
-        path="/skills/{id}",
-        summary="Describe a skill.",
-        request=d.SkillRequest,
-        answer=d.OneSkill,
-        work=handlers.get_skill,
-        rule=CommandRule("skills get", ("id",)),
-        errors=("SKILL_NOT_FOUND", "REGISTRY_READ_FAILED"),
-    ),
-    HttpRoute(
-        method="POST",
-        path="/skills/{id}/run",
-        summary="Run a skill to its end.",
-        request=d.RunSkillRequest,
-        answer=d.RanSkill,
-        work=handlers.run_one_skill,
-        rule=CommandRule("skills run", ("id", "args")),
-        errors=(
-            *("INVALID_DEVICE_ID", "INVALID_ARGS", "INVALID_TIMEOUT_MS", "INVALID_EXPECT_CONTAINS"),
-            *("SKILL_NOT_FOUND", "SKILL_EXECUTION_FAILED", "SKILL_EXECUTION_TIMEOUT", "REGISTRY_READ_FAILED"),
-            "SKILL_OUTPUT_ASSERTION_FAILED",
-        ),
-        seconds=HOUR_SECONDS,
-    ),
     # Recordings
     HttpRoute(
         method="POST",

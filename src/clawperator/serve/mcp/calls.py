@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from clawperator._base.deadline import limited
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.compact.session import CompactSession, FinishedTool
+from clawperator.agent.compact.tools import CompactSession, FinishedTool
 from clawperator.agent.ports import ToolContext
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.contract.limits import HOST_GRACE_MS

@@ -7,7 +7,7 @@ import mcp_types as types
 import msgspec
 
 from clawperator.agent.compact.results import named_matches
-from clawperator.agent.compact.session import FinishedTool
+from clawperator.agent.compact.tools import FinishedTool
 from clawperator.errors import ClawError
 
 # Marks content with text of apps, and holds the error of a failed call, in the metadata of a result.

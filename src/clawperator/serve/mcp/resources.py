@@ -9,7 +9,7 @@ from msgspec import Struct
 from clawperator._base.files import file_error, open_regular
 from clawperator.agent.confinement import WorkingFolder, confine
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import check_call
+from clawperator.policy.gate import check_call
 
 SCREEN_URI = "clawperator://screen"
 FILE_URI = "clawperator://files/"

@@ -12,13 +12,12 @@ from msgspec.structs import replace
 
 from clawperator import __version__
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
-from clawperator.agent.compact.session import CompactSession, FinishedTool
-from clawperator.agent.compact.tools import COMPACT_TOOLS
+from clawperator.agent.compact.tools import COMPACT_TOOLS, CompactSession, FinishedTool
 from clawperator.agent.confinement import WorkingFolder, confining
 from clawperator.agent.instructions import MCP_INSTRUCTIONS, agent_instructions
 from clawperator.agent.ports import ToolContext
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.gate import PolicyGate, enforcing
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.mcp.calls import CallRunner, McpClient, McpClients
 from clawperator.serve.mcp.content import UNTRUSTED, error_result, tool_result

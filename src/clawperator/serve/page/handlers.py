@@ -14,7 +14,7 @@ from clawperator.device.discovery import resolve_device
 from clawperator.device.run.target_policy import check_target
 from clawperator.device.screen.live_view import CapturedSource, SimulatedSource, live_lease, user_input
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import check_actions, check_look
+from clawperator.policy.gate import check_actions, check_look
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (
     CloseRequest,

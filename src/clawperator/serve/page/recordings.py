@@ -6,7 +6,7 @@ from clawperator._base.files import open_regular, why
 from clawperator.device.discovery import resolve_device
 from clawperator.device.operators import find_operator
 from clawperator.errors import ClawError
-from clawperator.policy.enforcement import check_call
+from clawperator.policy.gate import check_call
 from clawperator.recording.writing import derived_path, open_output, pretty_json
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (

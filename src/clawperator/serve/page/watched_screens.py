@@ -25,7 +25,7 @@ from clawperator.device.screen.live_view import LiveLook, LiveSource, is_live_vi
 from clawperator.errors import ClawError
 from clawperator.policy.actions import action_entry
 from clawperator.policy.commands import command_entry
-from clawperator.policy.enforcement import PolicyGate, enforcing
+from clawperator.policy.gate import PolicyGate, enforcing
 from clawperator.policy.rules import Policy
 from clawperator.serve.page.screen_document import ShownScreen, read_screen
 

@@ -12,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.commands.model import LEVELS, Level
+from clawperator.contract.execution import single_action, validate
 from clawperator.errors import ClawError
 from clawperator.policy.actions import action_entry
-from clawperator.policy.enforcement import (
+from clawperator.policy.gate import (
     PolicyGate,
+    approve,
+    approve_own,
     check_actions,
     check_call,
     enforcing,
@@ -26,6 +29,7 @@ from clawperator.policy.inheritance import decode_policy, encode_policy, restric
 from clawperator.policy.rules import Governed, Policy, PolicyEntry, read_rule
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import clawperator
+from tests.support.sources import PACKAGE
 
 VARIABLE = "CLAWPERATOR_POLICY"
 CLICK = {"type": "click", "params": {"matcher": {"textEquals": "Delete"}}}
@@ -230,7 +234,7 @@ def test_an_entry_without_subjects_is_matched_by_its_parameters() -> None:
     assert policy(deny=('x({"a":1})',)).decide(entry, {"a": 2}).decision == "allow"
 
 
-def test_a_command_without_a_policy_does_not_load_it() -> None:
+def test_a_command_without_a_policy_loads_no_rules() -> None:
     script = (
         "import sys; from clawperator.cli import dispatch; dispatch.run(['snapshot', '--device', 'none']);"
         "print([name for name in sys.modules if name.startswith('clawperator.policy.')], file=sys.stderr)"
@@ -238,4 +242,25 @@ def test_a_command_without_a_policy_does_not_load_it() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=HANG_SECONDS
     )
-    assert ran.stderr.splitlines()[-1] == "[]"
+    assert ran.stderr.splitlines()[-1] == "['clawperator.policy.gate']"
+
+
+def test_only_the_gate_approves_plans() -> None:
+    places = [path for path in PACKAGE.rglob("*.py") if "ApprovedPlan(" in path.read_text("utf-8")]
+    assert [path.relative_to(PACKAGE).as_posix() for path in places] == ["policy/gate.py"]
+
+
+def test_a_plan_is_approved_or_denied_with_its_actions() -> None:
+    plan = validate(single_action("press_key", {"key": "home"}))
+    assert approve(plan).plan is plan
+    with enforcing(PolicyGate(Policy(mode="read-only"))), pytest.raises(ClawError) as info:
+        approve(plan)
+    assert info.value.code == "PERMISSION_DENIED"
+
+
+def test_what_the_product_does_for_itself_only_looks() -> None:
+    look = validate(single_action("snapshot_ui"))
+    with enforcing(PolicyGate(Policy(mode="full", deny=(read_rule("*", ""),)))):
+        assert approve_own(look).plan is look
+    with pytest.raises(ValueError, match="more than look"):
+        approve_own(validate(single_action("press_key", {"key": "home"})))

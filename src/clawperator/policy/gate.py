@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator.commands.model import POLICY_VARIABLE
@@ -18,6 +19,7 @@ from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.commands.model import Level
+    from clawperator.contract.execution import Plan
     from clawperator.policy.rules import Asker, Governed, GovernedCall, Policy, PolicyDecision
 
 
@@ -115,6 +117,27 @@ def check_actions(actions: Iterable[Mapping[str, Any]]) -> None:
         from clawperator.policy.actions import action_entry
 
         check_calls([(action_entry(action["type"]), action.get("params", {})) for action in actions])
+
+
+class ApprovedPlan(Struct, frozen=True):
+    """A plan whose actions may run here. Only ``approve`` and ``approve_own`` make one."""
+
+    plan: "Plan"
+
+
+def approve(plan: "Plan") -> ApprovedPlan:
+    """The plan, if the policy in force allows each of its actions; ``PERMISSION_DENIED`` otherwise."""
+    check_actions(plan.document["actions"])
+    return ApprovedPlan(plan)
+
+
+def approve_own(plan: "Plan") -> ApprovedPlan:
+    """A look that an allowed operation takes for itself. ``ValueError`` when the plan does more than look."""
+    from clawperator.contract.actions import ACTIONS
+
+    if not all(ACTIONS[action.type].read_only for action in plan.execution.actions):
+        raise ValueError("the plan does more than look")
+    return ApprovedPlan(plan)
 
 
 def check_look(name: str) -> None:

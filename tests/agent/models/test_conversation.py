@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.compact.screens import REPLACED
+from clawperator.agent.compact.results import REPLACED
 from clawperator.agent.models.anthropic import AnthropicBrain
 from clawperator.agent.models.config import model_config
-from clawperator.agent.models.history import IMAGE_REPLACED
+from clawperator.agent.models.conversation import IMAGE_REPLACED
 from clawperator.agent.models.openai import OpenAIBrain
 from clawperator.agent.ports import Evidence, Exchange, ScreenView, ToolCall, ToolResult
 from tests.agent.compact.test_results import png

@@ -24,20 +24,21 @@ from clawperator.contract.execution import validate
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.run.run import run_plan
 from clawperator.device.discovery import resolve_device
+from clawperator.policy.gate import approve
 
 me, serial = sys.argv[1:]
 device = resolve_device(serial)
 done = 0
 while not select.select([sys.stdin], [], [], 0)[0]:
     command = f"{me}-{done}"
-    answer = run_plan(validate({
+    answer = run_plan(approve(validate({
         "commandId": command, "taskId": me, "source": "test", "expectedFormat": "android-ui-automator",
         "timeoutMs": 60000,
         "actions": [
             {"id": f"{command}-nap", "type": "sleep", "params": {"durationMs": 1}},
             {"id": f"{command}-look", "type": "snapshot_ui"},
         ],
-    }), device, package=OPERATOR_PACKAGE)
+    })), device, package=OPERATOR_PACKAGE)
     envelope = answer.envelope
     assert answer.deviceId == serial
     assert envelope.commandId == command and envelope.taskId == me, envelope

@@ -330,7 +330,10 @@ def _plain_type(type_: Any) -> tuple[Any, list[Meta]]:
         plain, more = _plain_type(inner)
         return plain, [*(meta for meta in reversed(metas) if isinstance(meta, Meta)), *more]
     if get_origin(type_) in _UNIONS:
-        return _plain_type(next(one for one in get_args(type_) if one is not UnsetType))
+        plain = [_plain_type(one) for one in get_args(type_) if one is not UnsetType]
+        if len(plain) == 1 or get_origin(plain[0][0]) is not None:  # command lines have the first form of several
+            return plain[0]
+        return Union[tuple(one for one, _ in plain)], []  # noqa: UP007
     return type_, []
 
 

@@ -323,17 +323,18 @@ def _field(info: FieldInfo) -> ParamField:
 def _plain_type(type_: Any) -> tuple[Any, list[Meta]]:
     """The type without annotations and without ``UnsetType``, and its annotations, the outermost first.
 
-    Of several types the first one counts, which is that of command lines.
+    Of a list and other forms the first one counts, which is that of command lines.
     """
     if get_origin(type_) is Annotated:
         inner, *metas = get_args(type_)
         plain, more = _plain_type(inner)
         return plain, [*(meta for meta in reversed(metas) if isinstance(meta, Meta)), *more]
     if get_origin(type_) in _UNIONS:
-        plain = [_plain_type(one) for one in get_args(type_) if one is not UnsetType]
-        if len(plain) == 1 or get_origin(plain[0][0]) is not None:  # command lines have the first form of several
-            return plain[0]
-        return Union[tuple(one for one, _ in plain)], []  # noqa: UP007
+        forms = [_plain_type(one) for one in get_args(type_) if one is not UnsetType]
+        if len(forms) == 1 or get_origin(forms[0][0]) is not None:
+            return forms[0]
+        joined: Any = Union[tuple(form for form, _ in forms)]  # noqa: UP007
+        return joined, []
     return type_, []
 
 

@@ -110,10 +110,13 @@ class Adb(Struct, frozen=True):
         x, y = self.shown(label).bounds.centre
         self.output("shell", "input", "tap", str(x), str(y))
 
-    def wait_for_state(self, serial: str, state: str) -> None:
+    def wait_for_state(self, serial: str, state: str, *, connects: bool = False) -> None:
+        """Wait for a state. With ``connects``, connect again whenever the device is not listed."""
         deadline = time.monotonic() + SECONDS
         while (states := self.states()).get(serial) != state:
             assert time.monotonic() < deadline, states
+            if connects and serial not in states:
+                self.run("connect", serial)
             time.sleep(_PAUSE)
 
     def states(self) -> Mapping[str, str]:

@@ -133,7 +133,7 @@ def test_an_offline_or_unauthorized_phone_is_listed_as_such(server: Adb, fault: 
         # By itself a server comes back too, but only after a while.
         server.run("disconnect", serial)
         server.run("connect", serial)
-        server.wait_for_state(serial, "device")
+        server.wait_for_state(serial, "device", connects=True)
         assert server.output("-s", serial, "shell", "echo", "back") == "back\n"
     finally:
         server.run("disconnect", serial)

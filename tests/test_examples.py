@@ -28,7 +28,7 @@ def run(*command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         timeout=2 * HANG_SECONDS,
         check=False,
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
     )
 
 

@@ -77,11 +77,7 @@ def read_params(operation: Operation, line: Call) -> Params:
         issue = struct_issues(operation.params, encodable(given), "")[0]
         name = issue.path.partition(".")[0].partition("[")[0]
         field = next(field for field in operation.fields if field.name == name)
-        raise usage(f"{_spelling(field)}: {issue.message}", hint) from None
-
-
-def _spelling(field: ParamField) -> str:
-    return field.metavar if field.use.word else field.flag
+        raise usage(f"{CLI.spell(field)}: {issue.message}", hint) from None
 
 
 def _value(field: ParamField, arguments: ParsedArguments, words: list[str], hint: str) -> Any:
@@ -102,7 +98,7 @@ def _value(field: ParamField, arguments: ParsedArguments, words: list[str], hint
     text = texts[-1]
     number = read_number(text) if field.takes_number else None
     if number is None and field.type in (int, float):
-        raise usage(f"{_spelling(field)} must be a number, not {text!r}", hint)
+        raise usage(f"{CLI.spell(field)} must be a number, not {text!r}", hint)
     return text if number is None else number
 
 
@@ -135,7 +131,6 @@ def with_options(caller: Caller, line: Call) -> Caller:
         device=options.device or caller.device,
         operator_package=options.operator_package or caller.operator_package,
         backend=_backend(line) or caller.backend,
-        timeout=caller.timeout if timeout is None else timeout / 1000,
         timeout_ms=caller.timeout_ms if timeout is None else timeout,
     )
 

@@ -32,19 +32,13 @@ _OWN_RULE = ("out", "registry")
 class EntryPoint(Struct, frozen=True):
     """Where calls come from: how it spells fields, and the code of its errors about them."""
 
-    name: Literal["cli", "tool", "http", "python"]
+    name: Literal["cli", "tool", "http"]
     invalid: str
 
     def spell(self, field: ParamField) -> str:
         if self.name != "cli":
             return field.name
         return field.flag if field.has_flag else field.metavar
-
-    def spell_value(self, field: ParamField, value: Any) -> str:
-        """A field with a value: ``--strategy declared``, or ``strategy declared``."""
-        if field.is_switch:
-            return self.spell(field)
-        return f"{self.spell(field)} {field.text_of(value)}"
 
 
 CLI = EntryPoint("cli", "USAGE")
@@ -68,12 +62,12 @@ class Caller(Struct, frozen=True, kw_only=True):
     """Who calls an operation: the entry point, the device and settings in force, and what it wants to know.
 
     Without ``confine`` any path may be named: a user on a command line. ``folder`` is where relative paths begin.
-    ``timeout`` is the number of seconds that the user asked for: an operation applies it to its longest step.
+    ``timeout_ms`` is the time that the user asked for: an operation applies it to its longest step.
     ``is_terminal`` means that a user at a terminal reads the lines.
     ``lines`` receives lines for people, which may hold anything: the entry point escapes them; ``warn`` receives
     warnings. ``meter`` shows the progress of long work. ``on_step`` receives the outcome of each step of a replay;
     it may raise to stop it. ``on_device`` receives the serial of the device that was found.
-    ``timeout_ms`` is the time limit of the call, as it was given. A skill receives the variables ``pass_env``, and
+    A skill receives the variables ``pass_env``, and
     may open URIs of ``allow_schemes``; ``on_output`` receives what it writes, and it ends when the caller
     ``is_stopping``.
     """
@@ -86,7 +80,6 @@ class Caller(Struct, frozen=True, kw_only=True):
     pass_env: tuple[str, ...] = ()
     allow_schemes: tuple[str, ...] = ()
     deadline: Deadline = msgspec.field(default_factory=lambda: Deadline(None))
-    timeout: float | None = None
     folder: str = "."
     is_terminal: bool = False
     confine: Confine | None = None
@@ -97,6 +90,11 @@ class Caller(Struct, frozen=True, kw_only=True):
     on_device: Callable[[str], None] = lambda _: None
     on_output: Callable[[Literal["stdout", "stderr"], bytes], None] = lambda _, __: None
     is_stopping: Callable[[], bool] = lambda: False
+
+    @property
+    def timeout(self) -> float | None:
+        """The time that the user asked for, in seconds."""
+        return None if self.timeout_ms is None else self.timeout_ms / 1000
 
     def connected_device(self) -> "Device":
         """The caller's device, or the only one."""
@@ -151,7 +149,8 @@ def approve(operation: Operation, params: Params, caller: Caller) -> ApprovedCal
 
 def invalid(operation: Operation, entry: EntryPoint, message: str) -> ClawError:
     """The error of parameters that the operation does not take."""
-    return ClawError(entry.invalid, message, operation=operation.name, target=operation.name)
+    hint = f"Run 'clawperator {operation.name} --help'." if entry.name == "cli" else None
+    return ClawError(entry.invalid, message, hint=hint, operation=operation.name, target=operation.name)
 
 
 def _check_rule(rule: Rule, operation: Operation, params: Params, entry: EntryPoint) -> None:

@@ -8,7 +8,7 @@ from clawperator.device.emulators import emulator
 from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
 from clawperator.errors import ClawError
 from clawperator.operations.call import Caller
-from clawperator.operations.model import FAMILIES, Family, Params, about, operation
+from clawperator.operations.model import FAMILIES, HOUR_SECONDS, LONG_SECONDS, Family, Params, about, operation
 
 FAMILIES["emulator"] = Family("Create and run Android emulators with the Android SDK.")
 FAMILIES["provision"] = Family("Provide a booted emulator.")
@@ -17,7 +17,6 @@ _EMULATOR = "clawperator.device.emulators.emulator:"
 _AVD = "clawperator.device.emulators.avd:Avd"
 _TEXT = "clawperator.cli.text.listings:"
 _ERRORS = ("EMULATOR_NOT_FOUND", "ANDROID_SDK_TOOL_MISSING")
-_LONG_SECONDS, _HOUR_SECONDS = 600.0, 3_660.0
 
 AvdName = Annotated[str, Meta(min_length=1, max_length=64)]
 
@@ -84,7 +83,7 @@ class CreateAvdParams(AvdParams, frozen=True, kw_only=True):
     text=_TEXT + "created_avd_blocks",
     route="POST /android/emulators/create",
     errors=("EMULATOR_UNSUPPORTED", *_ERRORS),
-    seconds=_HOUR_SECONDS,
+    seconds=HOUR_SECONDS,
     notes="An existing one is not overwritten. The SDK's licences are accepted.",
 )
 def create(params: CreateAvdParams, _: Caller) -> Avd:
@@ -113,7 +112,7 @@ def create(params: CreateAvdParams, _: Caller) -> Avd:
     text=_TEXT + "emulator_blocks",
     route="POST /android/emulators/{name}/start",
     errors=("EMULATOR_ALREADY_RUNNING", *_ERRORS),
-    seconds=_LONG_SECONDS,
+    seconds=LONG_SECONDS,
 )
 def start(params: AvdParams, caller: Caller) -> emulator.StartedEmulator:
     return emulator.start_emulator(params.name, _timeouts(caller))
@@ -134,7 +133,7 @@ class StoppedEmulator(Struct, frozen=True):
     text=_TEXT + "emulator_blocks",
     route="POST /android/emulators/{name}/stop",
     errors=("EMULATOR_NOT_RUNNING", *_ERRORS),
-    seconds=_LONG_SECONDS,
+    seconds=LONG_SECONDS,
 )
 def stop(params: AvdParams, _: Caller) -> dict[str, object]:
     return emulator.stop_emulator(params.name)
@@ -155,7 +154,7 @@ class DeletedEmulator(Struct, frozen=True):
     text=_TEXT + "emulator_blocks",
     route="DELETE /android/emulators/{name}",
     errors=("EMULATOR_ALREADY_RUNNING", *_ERRORS),
-    seconds=_LONG_SECONDS,
+    seconds=LONG_SECONDS,
 )
 def delete(params: AvdParams, _: Caller) -> dict[str, object]:
     return emulator.delete_avd(params.name)
@@ -190,7 +189,7 @@ def status(_: NoParams, __: Caller) -> EmulatorList:
     text=_TEXT + "emulator_blocks",
     route="POST /android/provision/emulator",
     errors=("EMULATOR_UNSUPPORTED", "ANDROID_SDK_TOOL_MISSING"),
-    seconds=_HOUR_SECONDS,
+    seconds=HOUR_SECONDS,
 )
 def provision(params: AvdParams, caller: Caller) -> emulator.Provisioned:
     return emulator.provision(params.name, _timeouts(caller))

@@ -29,6 +29,8 @@ from clawperator.commands.registry import MODULES
 from clawperator.errors import ClawError
 
 FilePath = Annotated[str, Meta(min_length=1, max_length=4_096)]
+# The longest time of an operation on large files or a slow device, and of one that installs or runs programs.
+LONG_SECONDS, HOUR_SECONDS = 600.0, 3_660.0
 
 
 class FieldUse(Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from clawperator.errors import CODES, ClawError
 from clawperator.operations.call import Caller
 from clawperator.operations.model import (
     FAMILIES,
+    LONG_SECONDS,
     EvidenceFolder,
     Family,
     FilePath,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from clawperator.recording.repair import RepairResult
     from clawperator.replay.report import ReplayPlan, ReplayReport
 
-_LONG_SECONDS, _HOUR_SECONDS = 600.0, 3_660.0
 _MIN_SECONDS = 1.0
 _TEXT = "clawperator.cli.text.reports:"
 
@@ -90,7 +90,7 @@ class PullParams(Params, frozen=True, kw_only=True):
     evidence=("recording", "sessionId"),
     route="POST /recordings/pull",
     errors=("RECORDING_SESSION_NOT_FOUND", "RECORDING_PULL_FAILED"),
-    seconds=_LONG_SECONDS,
+    seconds=LONG_SECONDS,
     tool="recording",
     examples=("clawperator recording pull --session-id demo",),
 )
@@ -124,7 +124,7 @@ class ParseParams(Params, frozen=True, kw_only=True):
     text=_TEXT + "parsed_blocks",
     route="POST /recordings/parse",
     errors=("RECORDING_PARSE_FAILED",),
-    seconds=_LONG_SECONDS,
+    seconds=LONG_SECONDS,
     examples=("clawperator recording parse --input ./recordings/demo.ndjson",),
 )
 def parse(params: ParseParams, caller: Caller) -> "ParseResult":
@@ -160,7 +160,7 @@ def _described(result: "Description", _: Caller) -> str:
     text=_TEXT + "description_lines",
     route="POST /recordings/describe",
     errors=("RECORDING_PARSE_FAILED",),
-    seconds=_LONG_SECONDS,
+    seconds=LONG_SECONDS,
     tool="recording",
     examples=("clawperator recording describe --input ./recordings/demo.ndjson",),
     notes="Prints the document to stdout and one line per step to stderr.",
@@ -204,7 +204,7 @@ def _newest(params: ExportParams) -> ExportParams:
     evidence=("recording", "sessionId"),
     route="POST /recordings/export",
     errors=("RECORDING_EXPORT_FAILED", "RECORDING_PARSE_FAILED"),
-    seconds=_LONG_SECONDS,
+    seconds=LONG_SECONDS,
     tool="recording",
     examples=(
         "clawperator recording export --input ./recordings/demo.ndjson",
@@ -256,7 +256,7 @@ def _declared(params: CompareParams) -> CompareParams:
     evidence=("document", "actual.skillId"),
     route="POST /recordings/compare",
     errors=("RECORDING_COMPARE_FAILED",),
-    seconds=_LONG_SECONDS,
+    seconds=LONG_SECONDS,
     tool="recording",
     examples=(
         "clawperator recording compare --baseline demo.export.json --result demo.skills-run.json",
@@ -398,7 +398,7 @@ class RepairParams(Params, frozen=True, kw_only=True):
     text=_TEXT + "repaired_blocks",
     route="POST /recordings/repair",
     errors=("RECORDING_PARSE_FAILED",),
-    seconds=_LONG_SECONDS,
+    seconds=LONG_SECONDS,
     examples=("clawperator recording repair --input ./recordings/demo.ndjson",),
 )
 def repair(params: RepairParams, _: Caller) -> "RepairResult":

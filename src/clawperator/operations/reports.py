@@ -6,7 +6,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from clawperator.operations.call import Caller
-from clawperator.operations.model import FilePath, Params, about, operation
+from clawperator.operations.model import LONG_SECONDS, FilePath, Params, about, operation
 
 if TYPE_CHECKING:
     from clawperator.report.write import ReportResult
@@ -45,7 +45,7 @@ def _beside(params: ReportParams) -> ReportParams:
     text="clawperator.cli.text.reports:report_blocks",
     route="POST /recordings/report",
     errors=("REPORT_FAILED",),
-    seconds=600.0,
+    seconds=LONG_SECONDS,
     examples=(
         "clawperator report ./recordings/demo.ndjson",
         "clawperator report ./recordings/demo.ndjson --compare demo.skills-run.json --out demo.html",

@@ -10,6 +10,7 @@ from clawperator.errors import ClawError
 from clawperator.operations.call import Caller
 from clawperator.operations.model import (
     FAMILIES,
+    HOUR_SECONDS,
     EvidenceFolder,
     Family,
     FilePath,
@@ -40,7 +41,6 @@ _COMPILE = (
     f"clawperator skills compile-artifact {_OVERVIEW} --artifact read-row"
     """ --vars '{"PAGE":"Battery","ROW":"Battery level"}'"""
 )
-_HOUR_SECONDS = 3_660.0
 _MAX_TIMEOUT_MS = 3_600_000
 _LONGEST_LINE = 80
 _MOST_NAMED = 3
@@ -379,7 +379,7 @@ def _succeeded(result: "SkillRun", _: Caller) -> str:
         *("SKILL_NOT_FOUND", "SKILL_EXECUTION_FAILED", "SKILL_EXECUTION_TIMEOUT", "REGISTRY_READ_FAILED"),
         "SKILL_OUTPUT_ASSERTION_FAILED",
     ),
-    seconds=_HOUR_SECONDS,
+    seconds=HOUR_SECONDS,
     tool="skills",
     tool_alias="run_skill",
     around="clawperator.cli.handlers.skills:run",

@@ -12,7 +12,7 @@ Method = Literal["GET", "POST", "DELETE"]
 Special = Literal["", "page", "asset", "health", "openapi", "events", "open session", "close session"]
 
 # How long a call may take before its deadlines end. An execution takes 120 seconds at most.
-SHORT_SECONDS, EXECUTION_SECONDS, LONG_SECONDS, HOUR_SECONDS = 60.0, 130.0, 600.0, 3_660.0
+SHORT_SECONDS, EXECUTION_SECONDS = 60.0, 130.0
 
 
 class HttpRoute(Struct, frozen=True, kw_only=True):

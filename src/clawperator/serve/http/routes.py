@@ -1,10 +1,11 @@
 """The table of routes: routing, validation, policy and the OpenAPI description derive from it."""
 
+from clawperator.operations.model import HOUR_SECONDS
 from clawperator.serve.http import documents as d
 from clawperator.serve.http import executions, handlers
 from clawperator.serve.http.calls import CommandRule
 from clawperator.serve.http.operations import operation_routes
-from clawperator.serve.http.route import EXECUTION_SECONDS, HOUR_SECONDS, HttpRoute
+from clawperator.serve.http.route import EXECUTION_SECONDS, HttpRoute
 from clawperator.serve.page import handlers as page
 from clawperator.serve.page import recordings as page_recordings
 from clawperator.serve.page.files import ASSET_PATH

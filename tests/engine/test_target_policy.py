@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clawperator.contract.execution import Action, new_execution, validate
-from clawperator.device.run.target_policy import check_target
+from clawperator.engine.targets import check_target
 from clawperator.errors import ClawError
 from clawperator.policy.gate import PolicyGate, enforcing
 from clawperator.policy.rules import Policy, read_rule

@@ -4,20 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.device.adb.input import (
-    check_typable,
+from clawperator.device.backends.adb_touch import (
     clearing_keys,
     find_again,
     has_text,
-    is_field,
     key_line,
     not_accepted,
     not_deleted,
     not_typed,
     typing_lines,
 )
+from clawperator.device.backends.backend import check_typable
 from clawperator.errors import ClawError
-from clawperator.ui.node import Node
+from clawperator.ui.node import Node, is_field
 
 EDIT = "android.widget.EditText"
 
@@ -150,5 +149,5 @@ def test_a_text_that_there_is_no_time_to_delete_names_the_time_it_takes() -> Non
     error = not_deleted(300, 1_000, 0.01)
     assert "300 of 1000 keys" in error.message
     assert "about 10 s" in error.message
-    assert "--timeout 40000" in error.hint
+    assert "a timeout of 40000 ms" in error.hint
     assert error.after_effect

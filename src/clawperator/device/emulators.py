@@ -1,8 +1,11 @@
-"""Create, start, stop and delete Android emulators with the tools of the SDK."""
+"""Android emulators: virtual devices (AVDs) as their files describe them; create, start, stop and delete them.
+
+The tools of the SDK do the work.
+"""
 
 import os
+import re
 import shutil
-import subprocess
 import time
 from contextlib import suppress
 from typing import Literal, NoReturn
@@ -10,30 +13,28 @@ from typing import Literal, NoReturn
 from msgspec import Struct
 
 from clawperator._base.deadline import Deadline
+from clawperator._base.files import make_private_folder, open_regular
+from clawperator._base.home import product_home
 from clawperator._base.notes import show_status
-from clawperator.device.adb.binary import find_adb, start_server
+from clawperator.device.adb.binary import find_adb, is_program, run_tool, sdk_folders, start_server
 from clawperator.device.adb.client import Device, run_shell
 from clawperator.device.discovery import list_devices, resolve_device
-from clawperator.device.emulators.avd import (
-    DEFAULT_NAME,
-    PROFILE,
-    Avd,
-    avd_names,
-    check_name,
-    read_avd,
-    require_avd,
-    system_image,
-)
-from clawperator.device.serials import device_flag
+from clawperator.device.setup.install import write_setting
 from clawperator.errors import ClawError
 
+DEFAULT_NAME = "clawperator-pixel"
+API_LEVEL = 35
+PROFILE = "pixel_7"
+_PLAY_STORE = "google_apis_playstore"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_LEVEL = re.compile(r"android-(\d{1,4})")
+_MAX_BYTES = 256 * 1024
 _PLACES = {
     "emulator": ("emulator",),
     "sdkmanager": ("cmdline-tools", "latest", "bin"),
     "avdmanager": ("cmdline-tools", "latest", "bin"),
 }
 TOOLS = ("adb", *_PLACES)
-_MAX_OUTPUT = 64 * 1024
 _QUERY_SECONDS = 10.0
 _LICENCE_SECONDS = 120.0
 _IMAGE_SECONDS = 1_800.0
@@ -44,15 +45,122 @@ _LOG_BYTES = 65_536
 _YES = "y\n" * 100
 
 
-class ToolRun(Struct, frozen=True):
-    """The exit code and output of a tool. A code of -1 means that it did not start or reached its timeout."""
+class Avd(Struct, frozen=True):
+    """A virtual device on this computer."""
 
-    code: int
-    output: str
+    name: str
+    exists: bool
+    running: bool
+    apiLevel: int | None
+    abi: str | None
+    playStore: bool
+    deviceProfile: str | None
+    systemImage: str | None
+    supported: bool
+    unsupportedReasons: list[str]
 
-    @property
-    def complaint(self) -> str:
-        return " ".join(self.output.split())[-500:]
+
+def host_abi() -> str:
+    """The native ABI of this computer."""
+    return "x86_64" if os.uname().machine.lower() in ("x86_64", "amd64") else "arm64-v8a"
+
+
+def system_image() -> str:
+    """The system image of the virtual devices that we create."""
+    return f"system-images;android-{API_LEVEL};{_PLAY_STORE};{host_abi()}"
+
+
+def check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ClawError(
+            "USAGE",
+            f"invalid emulator name {name!r}",
+            hint="Use up to 64 letters, digits, '.', '_' and '-', starting with a letter or digit.",
+        )
+    return name
+
+
+def avd_folder() -> str:
+    """The folder of the virtual devices, from the variables that Android's tools read."""
+    given = os.environ.get("ANDROID_AVD_HOME")
+    if given:
+        return given
+    user = os.environ.get("ANDROID_USER_HOME")
+    return os.path.join(user or os.path.join(os.path.expanduser("~"), ".android"), "avd")
+
+
+def avd_names() -> list[str]:
+    """The names of the virtual devices, sorted."""
+    try:
+        files = os.listdir(avd_folder())
+    except OSError:
+        return []
+    names = (name.removesuffix(".ini") for name in files if name.endswith(".ini"))
+    return sorted(name for name in names if _NAME.fullmatch(name))
+
+
+def require_avd(name: str) -> None:
+    """``EMULATOR_NOT_FOUND`` when no virtual device has this name."""
+    if name not in avd_names():
+        _fail(
+            "EMULATOR_NOT_FOUND",
+            name,
+            f"no emulator is named {name!r}",
+            "Run 'clawperator emulator list' to list emulators, or run "
+            f"'clawperator emulator create --name {name}' to create it.",
+            known=avd_names(),
+        )
+
+
+def read_avd(name: str, *, running: bool) -> Avd:
+    """The record of a virtual device from its files. Without files, ``exists`` is False."""
+    exists = name in avd_names()
+    config: dict[str, str] = {}
+    pointer: dict[str, str] = {}
+    if exists:
+        pointer = _read_ini(os.path.join(avd_folder(), f"{name}.ini"))
+        folder = pointer.get("path") or os.path.join(avd_folder(), f"{name}.avd")
+        config = _read_ini(os.path.join(folder, "config.ini"))
+    image = config.get("image.sysdir.1", "").replace("\\", "/").strip("/")
+    level = _LEVEL.search(pointer.get("target", "")) or _LEVEL.search(image)
+    api_level = int(level[1]) if level else None
+    abi = config.get("abi.type") or None
+    play_store = (
+        config.get("PlayStore.enabled", "").lower() in ("true", "yes")
+        or config.get("tag.id") == _PLAY_STORE
+        or f"/{_PLAY_STORE}/" in f"/{image}/"
+    )
+    profile = config.get("hw.device.name") or None
+    requirements = {
+        "missing_play_store": play_store,
+        "unsupported_api_level": api_level == API_LEVEL,
+        "unsupported_abi": abi == host_abi(),
+        "unsupported_device_profile": profile == PROFILE,
+    }
+    reasons = [reason for reason, is_met in requirements.items() if not is_met]
+    return Avd(
+        name=name,
+        exists=exists,
+        running=running,
+        apiLevel=api_level,
+        abi=abi,
+        playStore=play_store,
+        deviceProfile=profile,
+        systemImage=image.replace("/", ";") or None,
+        supported=not reasons,
+        unsupportedReasons=reasons,
+    )
+
+
+def _read_ini(path: str) -> dict[str, str]:
+    """The ``name=value`` lines of a file; none when it cannot be read."""
+    try:
+        with open_regular(path) as file:
+            text = file.read(_MAX_BYTES).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return {}
+    pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def find_tool(name: str) -> str | None:
@@ -61,20 +169,12 @@ def find_tool(name: str) -> str | None:
         return find_adb()
     given = os.environ.get(f"{name.upper()}_PATH")
     if given:
-        return given if _is_program(given) else None
+        return given if is_program(given) else None
     for sdk in sdk_folders():
         place = os.path.join(sdk, *_PLACES[name], name)
-        if _is_program(place):
+        if is_program(place):
             return place
     return shutil.which(name)
-
-
-def sdk_folders() -> list[str]:
-    """Possible SDK folders, the likeliest first."""
-    home = os.path.expanduser("~")
-    given = [os.environ.get(name, "") for name in ("ANDROID_HOME", "ANDROID_SDK_ROOT")]
-    usual = [os.path.join(home, "Android", "Sdk"), os.path.join(home, "Library", "Android", "sdk")]
-    return [folder for folder in (*given, *usual) if folder]
 
 
 def require_tools(*names: str) -> dict[str, str]:
@@ -93,43 +193,12 @@ def require_tools(*names: str) -> dict[str, str]:
     return {name: path for name, path in found.items() if path is not None}
 
 
-def run_tool(program: str, *arguments: str, seconds: float, answer: str = "") -> ToolRun:
-    """Run a tool. ``answer`` is its input."""
-    try:
-        done = subprocess.run(  # noqa: S603 - a tool of the SDK the user has installed
-            [program, *arguments],
-            input=answer.encode(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=Deadline(seconds).remaining,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return ToolRun(-1, f"timeout after {seconds:g} seconds")
-    except OSError as e:
-        return ToolRun(-1, str(e))
-    return ToolRun(done.returncode, done.stdout[-_MAX_OUTPUT:].decode("utf-8", "replace"))
-
-
-def _is_program(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
-
-
 class EmulatorTimeouts(Struct, frozen=True):
     """Time limits and poll interval, in seconds."""
 
     registration: float = 60.0
     boot: float = 180.0
     poll: float = 2.0
-
-
-class RunningEmulator(Struct, frozen=True, kw_only=True):
-    type: Literal["emulator"] = "emulator"
-    avdName: str
-    serial: str
-    booted: bool
-    supported: bool
-    unsupportedReasons: list[str]
 
 
 class StartedEmulator(Struct, frozen=True, kw_only=True):
@@ -139,13 +208,14 @@ class StartedEmulator(Struct, frozen=True, kw_only=True):
     booted: bool
 
 
-class Provisioned(Struct, frozen=True, kw_only=True):
+class RunningEmulator(StartedEmulator, frozen=True, kw_only=True):
+    supported: bool
+    unsupportedReasons: list[str]
+
+
+class Provisioned(StartedEmulator, frozen=True, kw_only=True):
     """A ready emulator, and whether it was created, started or reused."""
 
-    type: Literal["emulator"] = "emulator"
-    avdName: str
-    serial: str
-    booted: bool
     created: bool
     started: bool
     reused: bool
@@ -174,13 +244,11 @@ def create_avd(name: str = DEFAULT_NAME) -> Avd:
     check_name(name)
     tools = require_tools("sdkmanager", "avdmanager")
     if name in avd_names():
-        raise ClawError(
+        _fail(
             "EMULATOR_CREATE_FAILED",
+            name,
             f"emulator {name} already exists",
-            hint=f"Use it, or run 'clawperator emulator delete {name}' first.",
-            details={"avdName": name},
-            operation="emulator",
-            target=name,
+            f"Use it, or run 'clawperator emulator delete {name}' first.",
         )
     image = system_image()
     if image not in run_tool(tools["sdkmanager"], "--list_installed", seconds=_LICENCE_SECONDS).output:
@@ -201,13 +269,12 @@ def start_emulator(name: str, timeouts: EmulatorTimeouts | None = None) -> Start
     check_name(name)
     running = _running_names()
     if name in running:
-        raise ClawError(
+        _fail(
             "EMULATOR_ALREADY_RUNNING",
+            name,
             f"emulator {name} is already running as {running[name]}",
-            hint=f"Use it with '{device_flag(running[name])}'.",
-            details={"avdName": name, "serial": running[name]},
-            operation="emulator",
-            target=name,
+            f"Use it as the device {running[name]}.",
+            serial=running[name],
         )
     require_avd(name)
     tools = require_tools("adb", "emulator")
@@ -239,13 +306,11 @@ def delete_avd(name: str) -> dict[str, object]:
     """Delete a stopped virtual device."""
     require_avd(check_name(name))
     if name in _running_names():
-        raise ClawError(
+        _fail(
             "EMULATOR_ALREADY_RUNNING",
+            name,
             f"emulator {name} is running and cannot be deleted",
-            hint=f"Run 'clawperator emulator stop {name}' first.",
-            details={"avdName": name},
-            operation="emulator",
-            target=name,
+            f"Run 'clawperator emulator stop {name}' first.",
         )
     tool = require_tools("avdmanager")["avdmanager"]
     done = run_tool(tool, "delete", "avd", "--name", name, seconds=_AVD_SECONDS)
@@ -269,13 +334,12 @@ def provision(name: str = DEFAULT_NAME, timeouts: EmulatorTimeouts | None = None
         return _provisioned(started.avdName, started.serial, started=True)
     if name in avd_names():
         avd = inspect_avd(name)
-        raise ClawError(
+        _fail(
             "EMULATOR_UNSUPPORTED",
+            name,
             f"emulator {name} is not supported: {', '.join(avd.unsupportedReasons)}",
-            hint=f"Run 'clawperator emulator delete {name}', or choose another name.",
-            details={"avdName": name, "unsupportedReasons": avd.unsupportedReasons},
-            operation="emulator",
-            target=name,
+            f"Run 'clawperator emulator delete {name}', or choose another name.",
+            unsupportedReasons=avd.unsupportedReasons,
         )
     create_avd(name)
     started = start_emulator(name, timeouts)
@@ -393,8 +457,6 @@ def _wait_for_boot(name: str, serial: str, limits: EmulatorTimeouts) -> None:
 
 
 def _allow_development(serial: str) -> None:
-    from clawperator.device.setup.install import write_setting
-
     device: Device = resolve_device(serial)
     for setting in ("development_settings_enabled", "adb_enabled"):
         with suppress(ClawError):  # doctor reports it when it fails
@@ -402,9 +464,6 @@ def _allow_development(serial: str) -> None:
 
 
 def _log_of(name: str) -> str:
-    from clawperator._base.files import make_private_folder
-    from clawperator._base.home import product_home
-
     folder = os.path.join(product_home(), "emulators")
     make_private_folder(folder)
     return os.path.join(folder, f"{name}.log")
@@ -420,17 +479,17 @@ def _tail(path: str) -> str:
     return " ".join(text.split())[-_LOG_TAIL:] or "no output"
 
 
-def _fail(code: str, name: str, message: str) -> NoReturn:
+def _fail(code: str, name: str, message: str, hint: str = "", **details: object) -> NoReturn:
     hints = {
-        "EMULATOR_NOT_RUNNING": f"Start it with 'clawperator emulator start {name}'.",
+        "EMULATOR_NOT_RUNNING": f"Run 'clawperator emulator start {name}' to start it.",
         "EMULATOR_BOOT_TIMEOUT": "Run 'clawperator emulator status' to see whether it has booted meanwhile.",
     }
-    other = "Check the tool's output, or use a simulated phone, which needs no SDK: 'clawperator phone start'."
+    other = "Check the tool's output, or use a simulated phone, which needs no SDK: run 'clawperator phone start'."
     raise ClawError(
         code,
         message,
-        hint=hints.get(code, other),
-        details={"avdName": name},
+        hint=hint or hints.get(code, other),
+        details={"avdName": name, **details},
         operation="emulator",
         target=name,
     )

@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.compact.results import (
+from clawperator.agent.model_tools import (
     LONGEST_RESULT,
     MOST_IMAGE_BYTES,
+    OUTLINE,
     ResultRenderer,
+    changes_since,
     limited,
     result_images,
     show_screen,
 )
-from clawperator.agent.compact.tools import OUTLINE, changes_since
 from clawperator.agent.ports import Evidence, ScreenView, ToolCall, ToolResult
 from clawperator.agent.tools.plans import read_view
 from clawperator.contract.execution import validate
@@ -73,11 +74,35 @@ def test_the_steps_before_a_failure_are_shown() -> None:
     assert 'a1 click: failed {"error":"NODE_NOT_FOUND"}' in lines
 
 
-def test_hints_to_type_a_command_are_left_out() -> None:
-    typed = ClawError("NODE_NOT_FOUND", "m", hint="Run 'clawperator snapshot' to see the screen.")
-    assert "Run" not in str(rendered(CLICK, ToolResult(False, "m", error=typed)))
-    other = ClawError("NODE_NOT_FOUND", "m", hint="Use a tool you were given.")
-    assert "Use a tool" in str(rendered(CLICK, ToolResult(False, "m", error=other)))
+@pytest.mark.parametrize(
+    ("hint", "shown"),
+    [
+        ("Run 'clawperator snapshot' to see the screen.", ["Call snapshot to see the screen."]),
+        ("Use a tool you were given.", ["Use a tool you were given."]),
+        ("Run 'claw show-tool click' for its parameters.", []),  # a model knows them
+    ],
+)
+def test_hints_name_tools(hint: str, shown: list[str]) -> None:
+    result = ToolResult(False, "m", error=ClawError("NODE_NOT_FOUND", "m", hint=hint))
+    text = ResultRenderer().render(CLICK, result).text
+    assert text.splitlines() == ["Not done: m", "code: NODE_NOT_FOUND", *shown]
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        (
+            "click needs exactly one of matcher and coordinate",
+            "click needs exactly one of selector and coordinate",
+        ),
+        ("matcher: unknown key: bad", "selector: unknown key: bad"),
+        ("matcher.ref: is not a reference", "ref: is not a reference"),
+        ("actions.0.params.labelMatcher.index: expected int", "actions.0.params.selector.index: expected int"),
+    ],
+)
+def test_errors_name_the_fields_of_the_tool(message: str, shown: str) -> None:
+    invalid = ClawError("EXECUTION_VALIDATION_FAILED", message, hint="Correct it.")
+    assert rendered(CLICK, ToolResult(False, message, error=invalid))[0] == f"Not done: {shown}"
 
 
 def test_other_documents_are_shown_without_ids() -> None:

@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.agent.models.tools import TUNING_PARAMETERS, define_tool
-from clawperator.agent.tools.builtin import builtin_tools
+from clawperator.agent.model_tools import define_tool
 from tests.agent.models.model_server import tool
 
 TEXT = {"type": "string"}
@@ -64,32 +63,3 @@ def test_an_endlessly_nested_schema_is_truncated() -> None:
     while below:
         depth, below = depth + 1, below.get("items")
     assert depth < 50
-
-
-def test_definitions_of_own_tools_omit_tuning_parameters() -> None:
-    own = {entry.name: entry for entry in builtin_tools()}
-    click = define_tool("click", own["click"]).parameters
-    assert "retry" in own["click"].schema()["properties"]
-    assert sorted(click["properties"]) == ["clickType", "coordinate", "durationMs", "expect", "matcher"]
-    for entry in own.values():
-        offered = define_tool(entry.name, entry).parameters
-        schema = entry.schema()
-        left_out = set(schema.get("properties", {})) - set(offered["properties"])
-        assert left_out <= TUNING_PARAMETERS - set(schema.get("required", []))
-        assert offered.get("required", []) == schema.get("required", [])
-        assert "additionalProperties" not in offered
-
-
-def test_definitions_used_once_are_inlined() -> None:
-    click = define_tool("click", next(entry for entry in builtin_tools() if entry.name == "click")).parameters
-    point = click["properties"]["coordinate"]
-    assert point["description"].startswith("point to click")
-    assert sorted(point["properties"]) == ["x", "y"]
-    assert click["properties"]["clickType"]["type"] == "string"
-    assert "Coordinate" not in click["$defs"]
-
-
-def test_definitions_used_twice_are_referenced() -> None:
-    scroll = define_tool("s", next(entry for entry in builtin_tools() if entry.name == "scroll_until")).parameters
-    assert list(scroll["$defs"]) == ["NodeSelector"]
-    assert scroll["properties"]["matcher"]["$ref"] == "#/$defs/NodeSelector"

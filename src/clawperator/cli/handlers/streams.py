@@ -1,23 +1,28 @@
-"""``watch``: print the screen of a device, and then its changes."""
+"""Commands that print while they run: ``watch`` the screen of a device, follow the host log."""
 
+import sys
 import time
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
 
 from clawperator._base.deadline import Deadline
+from clawperator._base.files import why
 from clawperator._base.notes import without_notes
+from clawperator.cli.actions import warn_of_config
 from clawperator.cli.command_line import Call, StreamedResult
-from clawperator.cli.console import stream_bytes
-from clawperator.cli.handlers.execution import warn_of_config
-from clawperator.cli.signals import interrupt_on_signals
+from clawperator.cli.console import interrupt_on_signals, stream_bytes
+from clawperator.cli.parsing import usage
+from clawperator.device.run.host_log import HostLogReader, log_file
 from clawperator.errors import ClawError
 from clawperator.operations.call import ApprovedCall, Caller
 
 if TYPE_CHECKING:
-    from clawperator.device.screen.watch import ScreenReport, ScreenWatch
+    from clawperator.device.screen.live_view import ScreenReport, ScreenWatch
+
 
 _LOOK_SECONDS = 30.0
 _SHORTEST_LOOK = 1.0
@@ -32,7 +37,7 @@ def watch_screen(line: Call, approved: ApprovedCall, caller: Caller) -> Streamed
     An error of the device is printed as the last document.
     """
     from clawperator.device.discovery import resolve_device
-    from clawperator.device.screen.watch import ScreenWatch
+    from clawperator.device.screen.live_view import ScreenWatch
     from clawperator.device.settings import default_backend, named_operator
 
     params = approved.params
@@ -86,3 +91,59 @@ def _render(line: Call, report: "ScreenReport", *, first: bool) -> bytes:
     if not line.options.text:
         return msgspec.json.encode(report) + b"\n"
     return f"{'' if first else chr(10)}{report.text}\n".encode("utf-8", "replace")
+
+
+_POLL_SECONDS = 0.5
+
+
+def print_log(line: Call, approved: ApprovedCall, _: Caller) -> StreamedResult:
+    follow = not approved.params.no_follow
+    reader = HostLogReader()
+    try:
+        with interrupt_on_signals() if follow else nullcontext():
+            write = _text_writer() if line.options.text else stream_bytes
+            if not _print_new(reader, write):
+                line.console.lines("warn", [f"clawperator: no log for today yet: {log_file()}"])
+            until = Deadline(None)  # --timeout
+            while follow and not until.is_over:
+                time.sleep(until.within(_POLL_SECONDS))
+                _print_new(reader, write)
+    except (KeyboardInterrupt, BrokenPipeError):  # the reader has stopped
+        pass
+    except OSError as e:
+        raise usage(f"cannot read {log_file()}: {why(e)}", "Set CLAWPERATOR_LOG_DIR to a readable folder.") from e
+    finally:
+        reader.close()
+    return StreamedResult()
+
+
+def _print_new(reader: HostLogReader, write: Callable[[bytes], object]) -> bool:
+    """Print new lines. False when there are none."""
+    printed = False
+    while data := reader.read():
+        printed = True
+        write(data)
+    return printed
+
+
+def _text_writer() -> Callable[[bytes], None]:
+    """Writes lines of the log as text. A line that is not complete yet is kept for the next call."""
+    from clawperator._base.typed import decode
+    from clawperator.cli.text.layout import Terminal
+    from clawperator.cli.text.listings import log_line
+
+    terminal = Terminal.of(sys.stdout)
+    rest = b""
+
+    def write(data: bytes) -> None:
+        nonlocal rest
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            try:
+                entry = decode(line)
+            except ValueError:  # not JSON: print it as it is
+                entry = None
+            shown = terminal.render([log_line(entry, line.decode("utf-8", "replace"))])
+            stream_bytes(shown.encode() + b"\n")
+
+    return write

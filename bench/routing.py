@@ -3,8 +3,7 @@
 from functools import partial
 from random import Random
 
-from clawperator.agent.inventory.inventory import InventoryEntry, command_inventory
-from clawperator.agent.inventory.plugins import PluginScan
+from clawperator.agent.inventory.inventory import InventoryEntry, PluginScan, command_inventory
 from clawperator.agent.inventory.routing import Router
 from measure import fastest
 

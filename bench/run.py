@@ -1,4 +1,4 @@
-"""Measure the performance limits of docs/speed.md and print one table: measurement, limit, verdict."""
+"""Measure the performance limits of docs/internals/speed.md and print one table: measurement, limit, verdict."""
 
 import argparse
 import json

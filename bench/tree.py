@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.ui.node import Bounds, Hierarchy
-from clawperator.ui.outline import outline_of
-from clawperator.ui.outline_text import render_outline
+from clawperator.ui.outline import outline_of, render_outline
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.select import find_nodes
 from hierarchy import FOREIGN_LABELS, LABELS, PACKAGES, hierarchy

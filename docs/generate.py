@@ -18,19 +18,19 @@ import msgspec
 
 import clawperator
 from clawperator import skill_api, testing
-from clawperator.agent.compact.tools import compact_tools
+from clawperator._base.codes import HINTS
 from clawperator.agent.envelope import KINDS
+from clawperator.agent.model_tools import compact_tools, describe_call
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.cli.help import claw_help_text, help_text
-from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.model import Command
-from clawperator.commands.registry import all_commands, leaves
-from clawperator.contract.action_types import Retry
-from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
+from clawperator.contract.action_params import Retry
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES, TOP_ALIASES
+from clawperator.contract.commands import Command, all_commands, leaves
 from clawperator.contract.execution import ExecutionShape
-from clawperator.contract.normalise import PARAM_ALIASES, TOP_ALIASES
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
+from clawperator.operations.claw import CLAW_COMMANDS
+from clawperator.operations.hints import python_hint, translate
 from clawperator.phone.core.faults import FAULTS
 from clawperator.recording.compare.checkpoints import REQUIRED
 from clawperator.recording.compare.compare import MATCHES, SUMMARIES
@@ -170,7 +170,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from clawperator.api.phone import AsyncRecording, ConnectedPhone, connect
-from clawperator.commands.model import BackendName
+from clawperator.contract.commands import BackendName
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -458,6 +458,20 @@ def _errors() -> str:
     )
 
 
+def _hint() -> str:
+    """One hint as each entry point writes it."""
+    from clawperator.serve.http.errors import describe_request
+
+    hint = HINTS["NAVIGATION_TIMEOUT"]
+    rows = (
+        ("command line", hint),
+        ("MCP, models", translate(hint, describe_call)),
+        ("HTTP", translate(hint, describe_request)),
+        ("Python", python_hint(hint)),
+    )
+    return _table(("Where", "Hint"), rows)
+
+
 def _schemas() -> str:
     return _table(("Name", "Of what"), ((_code(s["name"]), s["description"]) for s in list_schemas()))
 
@@ -495,7 +509,7 @@ def _android() -> str:
     lines = []
     for file in sorted((ROOT / "tests/fixtures/real_phones").glob("*.toml")):
         text = file.read_text("utf-8")
-        lines += [f"## {text.partition(chr(10))[0].removeprefix('# ')}", ""]
+        lines += [f"### {text.partition(chr(10))[0].removeprefix('# ')}", ""]
         cells = [
             (_version(row), row["vendor"], _code(row["command"]), row["behaviour"], row["source"])
             for row in tomllib.loads(text)["row"]
@@ -525,6 +539,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "checkpoints": lambda: "\n".join(f"{i}. `{name}`" for i, name in enumerate(REQUIRED, 1)),
     "outcomes": _outcomes,
     "errors": _errors,
+    "hint": _hint,
     "schemas": _schemas,
     "faults": _faults,
     "api": _api,

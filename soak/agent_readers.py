@@ -12,7 +12,7 @@ from mcp_types import JSONRPCResponse
 from clawperator._base.config import read_config
 from clawperator._base.typed import decode
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
+from clawperator.agent.inventory.inventory import Plugin, PluginContext, run_plugin
 from clawperator.agent.mcp.client import _messages
 from clawperator.agent.mcp.tools import headline, model_text
 from clawperator.agent.models import anthropic, openai
@@ -24,8 +24,7 @@ from clawperator.agent.sessions.records import CallRecord, Denial, SessionMeta, 
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.settings import read_settings
 from clawperator.errors import ClawError
-from clawperator.policy.inheritance import decode_policy
-from clawperator.policy.rules import read_rule
+from clawperator.policy.rules import decode_policy, read_rule
 from soak.fuzz import Target, reads
 from soak.runner import require
 

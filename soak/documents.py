@@ -13,16 +13,23 @@ from clawperator._base.home import PhoneFolder, PhoneRecord
 from clawperator._base.typed import decode
 from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.skill_result import SkillResult
-from clawperator.device.backends.operator_log import LogLines, OperatorLogReader, plausible_text, read_record
+from clawperator.device.backends.operator_link import LogLines, OperatorLogReader, plausible_text, read_record
 from clawperator.device.run.lease import Holder, lease
 from clawperator.errors import ClawError
 from clawperator.phone.core.apk import ApkError, read_apk
 from clawperator.phone.process.launch import describe_phone
 from clawperator.phone.toolkit.appfile import load_apps
-from clawperator.skills.artifacts import compile_artifact, read_variables
 from clawperator.skills.registry import SkillRegistry, read_registry
 from clawperator.skills.run import read_frame
-from clawperator.skills.validation import parse_agent, parse_contract, parse_inputs, validate_all, validate_skill
+from clawperator.skills.validation import (
+    compile_artifact,
+    parse_agent,
+    parse_contract,
+    parse_inputs,
+    read_variables,
+    validate_all,
+    validate_skill,
+)
 from clawperator.testing import simulated_phone
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.write import write_hierarchy

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from clawperator import __version__
-from clawperator.commands.registry import leaves
+from clawperator.contract.commands import leaves
 from clawperator.phone.core.faults import FAULTS
 from clawperator.testing import SimulatedPhone
 from clawperator.ui.parse import parse_hierarchy

@@ -109,6 +109,8 @@ def _restrict(case: Any) -> None:
             number = execution["timeoutMs"]
             valid = isinstance(number, int | float) and not isinstance(number, bool) and 1_000 <= number <= 120_000
             execution["timeoutMs"] = 1_000 if valid else number
+        if body.get("all") is True:  # the phone is in this process
+            body["all"] = False
         if isinstance(body.get("deviceId"), str) and body["deviceId"][:1] in tuple("ABCDEFGH01234"):
             body["deviceId"] = SERIAL
     if case.path.endswith("/start") and case.path.startswith("/phones"):

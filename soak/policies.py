@@ -12,12 +12,12 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from clawperator.commands.model import LEVELS, Level
 from clawperator.contract.actions import ACTIONS
+from clawperator.contract.fields import LEVELS, Level
 from clawperator.device.run import run as device_run
+from clawperator.operations.actions import ACTION_COMMANDS
 from clawperator.policy.actions import action_entry, action_names
-from clawperator.policy.inheritance import decode_policy, encode_policy
-from clawperator.policy.rules import Policy, read_rule
+from clawperator.policy.rules import Policy, decode_policy, encode_policy, read_rule
 from soak.runner import Run, require
 from tests.agent.test_policy_paths import CASES, DENIED, PATHS, Rules, _Recorder, oracle
 from tests.device.phone_servers import running_phone_server
@@ -88,7 +88,7 @@ def _compare(mode: Level, texts: dict[str, list[str]], name: str, params: dict[s
 
 
 def documented_decision(mode: Level, texts: dict[str, list[str]], name: str, params: dict[str, Any]) -> str:
-    """What docs/claw.md promises: deny, then ask, then allow, then the mode."""
+    """What docs/reference/claw.md promises: deny, then ask, then allow, then the mode."""
     row = ACTIONS[name]
     performed = set(row.performs)
     params = {**params, "key": params.get("key", "").strip().lower()}  # keys are names of the contract
@@ -99,6 +99,8 @@ def documented_decision(mode: Level, texts: dict[str, list[str]], name: str, par
     if name != "open_uri" and row.uri_param and row.uri_param in params:
         performed.add("open_uri")
     names = {name, *action_names(name), *(known for one in performed for known in (one, *action_names(one)))}
+    names |= {row.name for row in ACTION_COMMANDS.values() if name in row.actions}
+    names = {text.replace("-", "_") for text in names}
     subjects = [params[key] for key in ("applicationId", "uri", "key", "sessionId") if params.get(key)]
     subjects += [text for text in (params.get("matcher", {}).get("textEquals"),) if text]
     subjects = subjects or [""]
@@ -106,12 +108,15 @@ def documented_decision(mode: Level, texts: dict[str, list[str]], name: str, par
         for text in texts[kind]:
             rule, _, subject = text.partition("(")
             wanted = subject.removesuffix(")").strip().casefold() if "(" in text else "*"
-            if _names(rule, names, names) and any(_fits(wanted, given.strip().casefold()) for given in subjects):
+            if _names(rule.replace("-", "_"), names, names) and any(
+                _fits(wanted, given.strip().casefold()) for given in subjects
+            ):
                 return kind
     for text in texts["allow"]:
         rule, _, subject = text.partition("(")
         wanted = subject.removesuffix(")") if "(" in text else "*"
-        if _names(rule, {name, *row.aliases}, {name}) and _fits(wanted, subjects[0]):
+        own = {name, *action_entry(name).grants}  # exactly as they are written
+        if _names(rule, own, own) and _fits(wanted, subjects[0]):
             return "allow"
     needed: Level = "read-only" if row.read_only else row.level
     return "allow" if LEVELS.index(mode) >= LEVELS.index(needed) else "deny"

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 from tests.support.unused_port import UNUSED_PORT
 
 if TYPE_CHECKING:
-    from clawperator.contract.action_types import Retry
+    from clawperator.contract.action_params import Retry
     from tests.support.routes import Route
 
 # A background job of a shell ignores SIGINT, and so would every process that tests start.

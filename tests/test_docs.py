@@ -3,7 +3,8 @@
 How a page is read. A ``console`` block holds commands, each after ``$ ``, followed by what it prints, stdout and
 stderr as a terminal shows them. A command goes on over lines that end in a backslash and over here-documents. In
 the expected text a line ``...`` matches any lines, and ``…`` within a line any text. A command may fail only if it
-ends with ``; echo "exit $?"``. The blocks of a page share one fresh folder, in order.
+ends with ``; echo "exit $?"``. The blocks of a page share one fresh folder, in order. A command ``export NAME=VALUE``
+holds for the commands after it.
 
 ``python`` blocks are run in that folder too; each ``# -> text`` names a line they print. ``json`` blocks are
 parsed, and validated when they are executions. A ``yaml`` block is a GitHub workflow: the commands of its steps are
@@ -31,12 +32,12 @@ import msgspec
 import pytest
 
 from clawperator import __version__
-from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
-from clawperator.commands.registry import GLOBALS, all_commands, find_command, leaves
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
+from clawperator.contract.commands import GLOBALS, all_commands, find_command, leaves
 from clawperator.contract.execution import validate
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.errors import CODES
+from clawperator.operations.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from clawperator.recording.compare.compare import SUMMARIES
 from clawperator.schemas import SCHEMAS
 from tests.device.pairing_servers import CODE, WIRELESS, pairing_server
@@ -52,6 +53,7 @@ RunDemo = Callable[[], subprocess.CompletedProcess[str]]
 _LONGEST_EXAMPLE_SECONDS = 300
 ROOT = REPOSITORY
 DOCS = ROOT / "docs"
+REFERENCE = DOCS / "reference"
 
 
 def _load_generator() -> ModuleType:
@@ -174,7 +176,7 @@ def prepare(folder: Path, *command: str) -> None:
     assert ran.code == 0, ran.out
 
 
-def run_example(example: Example, folder: Path, run_demo: RunDemo) -> None:
+def run_example(example: Example, folder: Path, run_demo: RunDemo, exported: str = "") -> None:
     command = example.command
     if installed := re.fullmatch(r"pip install (?:\.|'\.\[([a-z,]+)\]')", command):
         # The environment that runs these tests has it installed.
@@ -185,7 +187,7 @@ def run_example(example: Example, folder: Path, run_demo: RunDemo) -> None:
         assert re.search(rf"^{command.removeprefix('make ')}:", _read(ROOT / "Makefile"), re.MULTILINE)
         if command != "make demo":
             return  # it would run these tests, or take minutes
-    ran = run_demo() if command == "make demo" else shell(command, folder)
+    ran = run_demo() if command == "make demo" else shell(exported + command, folder)
     shown = f"line {example.line}: $ {example.command}"
     assert ran.returncode == 0, f"{shown}\nexit code {ran.returncode}\n{ran.stdout}"
     assert matches(example.expected, ran.stdout), (
@@ -277,10 +279,13 @@ def run_demo(demo_folder: Path) -> RunDemo:
 
 @every_page
 def test_examples_do_what_the_page_shows(page: Path, place: Path, run_demo: RunDemo) -> None:
+    exported = ""
     for block in blocks(_read(page)):
         if block.language == "console":
             for example in examples(block):
-                run_example(example, place, run_demo)
+                if re.fullmatch(r"export \w+=\S+", example.command):
+                    exported += f"{example.command}\n"
+                run_example(example, place, run_demo, exported)
         elif block.language == "python":
             run_python(block, place)
         elif block.language == "yaml":
@@ -393,7 +398,7 @@ def test_commands_named_in_the_text_exist(page: Path) -> None:
         command = find_command(name)
         assert command is not None, words
         if command.subcommands and verb:
-            assert find_command(verb, command.subcommands) is not None, words
+            assert find_command(verb, command) is not None, words
 
 
 @every_page
@@ -422,7 +427,7 @@ def test_every_generated_part_has_its_place() -> None:
 
 
 def test_every_command_and_flag_is_documented() -> None:
-    text = _read(DOCS / "commands.md")
+    text = _read(REFERENCE / "commands.md")
     headings = re.findall(r"^### (.*)$", text, re.MULTILINE)
     for command in all_commands():
         assert command.name in headings
@@ -433,7 +438,7 @@ def test_every_command_and_flag_is_documented() -> None:
 
 
 def test_every_command_and_flag_of_claw_is_documented() -> None:
-    text = _read(DOCS / "claw.md")
+    text = _read(REFERENCE / "claw.md")
     headings = re.findall(r"^### (.*)$", text, re.MULTILINE)
     for command in CLAW_COMMANDS:
         assert command.name in headings
@@ -445,7 +450,7 @@ def test_every_command_and_flag_of_claw_is_documented() -> None:
     ("page", "names"),
     [
         ("errors.md", CODES),
-        ("schemas.md", SCHEMAS),
+        ("executions.md", SCHEMAS),
         ("executions.md", ACTIONS),
         ("executions.md", ACTION_ALIASES),
         ("recordings.md", SUMMARIES),
@@ -453,33 +458,40 @@ def test_every_command_and_flag_of_claw_is_documented() -> None:
     ids=["errors", "schemas", "actions", "action aliases", "outcomes"],
 )
 def test_every_name_is_documented(page: str, names: dict[str, object]) -> None:
-    text = _read(DOCS / page)
+    text = _read(REFERENCE / page)
     absent = [name for name in names if f"`{name}`" not in text and f"\n### {name}\n" not in text]
     assert absent == []
 
 
-def test_every_page_is_reached_from_the_index() -> None:
-    for page in DOCS.rglob("*.md"):
-        index = page.with_name("index.md") if page.name != "index.md" else DOCS / "index.md"
-        if page != index:
-            assert f"({page.relative_to(index.parent).as_posix()})" in _read(index)
+@pytest.mark.parametrize("section", ["start", "guides", "reference", "internals"])
+def test_every_page_is_in_its_section_of_the_index(section: str) -> None:
+    part = _read(DOCS / "README.md").split(f"## {section.capitalize()}\n", 1)[1].split("\n## ", 1)[0]
+    listed = re.findall(r"^- \[[^]]*\]\(([^)]+)\)", part, re.MULTILINE)
+    pages = [*(DOCS / section).glob("*.md"), *(DOCS / section).glob("*/README.md")]
+    assert sorted(listed) == sorted(page.relative_to(DOCS).as_posix() for page in pages)
+
+
+def test_every_decision_is_in_the_list_of_decisions() -> None:
+    text = _read(DOCS / "internals" / "decisions" / "README.md")
+    for page in (DOCS / "internals" / "decisions").glob("[0-9]*.md"):
+        assert f"({page.name})" in text
 
 
 def test_every_picture_is_shown() -> None:
-    texts = "".join(page.read_text("utf-8") for page in (ROOT / "README.md", *DOCS.glob("*.md")))
+    texts = "".join(page.read_text("utf-8") for page in generate.pages())
     pictures = sorted(one.name for one in (DOCS / "pictures").iterdir())
     assert [name for name in pictures if f"pictures/{name}" not in texts] == []
 
 
 def test_the_architecture_page_names_existing_files() -> None:
-    text = _read(DOCS / "architecture.md")
+    text = _read(DOCS / "internals" / "architecture.md")
     table = text.split("## Where is ...?", 1)[1].split("\n## ", 1)[0]
     files = re.findall(r"`([^`]+)`", table)
     assert len(files) >= 15
     assert [name for name in files if not (ROOT / name).is_file()] == []
-    paths = text.split("## Four paths", 1)[1].split("\n## ", 1)[0]
-    modules = re.findall(r"\b(?:cli|commands|contract|device|policy|recording|agent)/[\w/]+\.py", paths)
-    assert len(modules) >= 30
+    packages = "agent|api|cli|contract|device|engine|operations|policy|recording|serve"
+    modules = re.findall(rf"(?<![\w/])(?:{packages})/[\w/]+\.py", text)
+    assert len(modules) >= 60
     assert [name for name in modules if not (ROOT / "src" / "clawperator" / name).is_file()] == []
 
 
@@ -513,7 +525,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path, run_d
         folder,
     )
     assert made.returncode == 0, made.stdout
-    (folder / "operator.apk").write_bytes(make_apk(OPERATOR_PACKAGE, 200_901, __version__))
+    (folder / "operator.apk").write_bytes(make_apk(OPERATOR_PACKAGE, 300_901, __version__))
     prepare(folder, "phone", "start")
     yield folder
     prepare(folder, "phone", "stop")
@@ -605,6 +617,8 @@ def test_examples_in_the_help_work(command: str, workplace: Path) -> None:
     finally:
         if words[:2] == ["recording", "start"]:
             shell("clawperator recording stop", workplace)
+        elif words[0] == "rotate":
+            shell("clawperator rotate portrait", workplace)
 
 
 def test_examples_in_the_help_of_claw_work_in_their_order(place: Path) -> None:

@@ -36,7 +36,9 @@ def test_a_code_decides_the_class() -> None:
 
 
 def test_the_text_has_code_message_and_hint() -> None:
-    assert str(ClawError("UNKNOWN", "it broke")).startswith("UNKNOWN: it broke. Hint: Run again with --verbose")
+    assert str(ClawError("UNKNOWN", "it broke")).startswith(
+        "UNKNOWN: it broke. Hint: Run it again in verbose mode"
+    )
     text = str(ClawError("NODE_NOT_FOUND", "no node", hint="Run 'clawperator snapshot'."))
     assert text == "NODE_NOT_FOUND: no node. Hint: Run 'clawperator snapshot'."
     assert str(ClawError("UNKNOWN", "It broke.", hint="Try.")) == "UNKNOWN: It broke. Hint: Try."

@@ -234,7 +234,7 @@ def test_a_plugin_in_the_folder_is_not_loaded_when_the_python_path_leads_there(f
     argv = (
         sys.executable,
         "-c",
-        "from clawperator.agent.inventory.plugins import discover_plugins as d; print(d().warnings)",
+        "from clawperator.agent.inventory.inventory import discover_plugins as d; print(d().warnings)",
     )
     ran = run(*argv)
     assert "plugin 'evil' of evil ignored: the folder is not trusted; run 'claw trust'" in ran.stdout

@@ -31,7 +31,6 @@ LAYERS = (
     "recording",
     "ui",
     "policy",
-    "commands",
     "contract",
     "_base",
     "__init__",
@@ -139,7 +138,7 @@ def test_only_msgspec_is_imported_at_the_start(sources: Sources) -> None:
         if package == "serve":
             first |= SERVERS.get(path.relative_to(ROOT).parts[1], set())
         if path == MCP_CLIENT:
-            first |= {"anyio", "mcp", "mcp_types", "pydantic"}
+            first |= {"anyio", "httpx2", "mcp", "mcp_types", "pydantic"}
         later = first | LATE
         for node in nodes:
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []

@@ -153,6 +153,36 @@ def print_flows() -> bool:
     return kept
 
 
+# Why an operation is not at an entry point, by the first word of its name or its whole name.
+_NO_ROUTE = {
+    "recording replay": "by hand: the page saves the result beside the recording",
+    "skills": "for authors of skills, at a command line",
+    "operator": "sets up this computer and its devices",
+    "setup": "sets up this computer and its devices",
+    "grant-device-permissions": "sets up this computer and its devices",
+    "version": "GET /health has the version",
+}
+_NOT_FOR_MODELS = "claw exec-tool only: the tools of models are short"
+_COMMAND_LINE_ONLY = "prints while it runs, reads the terminal, or serves"
+
+
+def missing_operations() -> Iterator[tuple[str, str, str]]:
+    """The operations that an entry point does not have: entry point, names, reason."""
+    from clawperator.operations.model import all_operations
+
+    rows = [row for row in all_operations() if not row.is_alias]
+    missing = [("tools and routes", row.name, _COMMAND_LINE_ONLY) for row in rows if row.is_cli_only]
+    rest = [row for row in rows if not row.is_cli_only]
+    missing += [("models", row.name, _NOT_FOR_MODELS) for row in rest if not row.tool]
+    missing += [
+        ("HTTP", row.name, _NO_ROUTE.get(row.name) or _NO_ROUTE[row.name.split()[0]])
+        for row in rest
+        if not row.route
+    ]
+    for place, reason in dict.fromkeys((place, reason) for place, _, reason in missing):
+        yield place, ", ".join(name for one, name, why in missing if (one, why) == (place, reason)), reason
+
+
 def check_limit(flow: Flow, measured: Measured) -> tuple[str, bool]:
     """The limits of a flow with the verdict, and whether it is within them."""
     limits = (
@@ -176,6 +206,9 @@ def main() -> int:
     before = package_sizes(lines_at(options.since, options.root)) if options.since else {}
     print_sizes(package_sizes((name, one.lines) for name, one in modules.items()), options.since, before)
     is_kept = print_flows()
+    print("\noperations that are missing at an entry point")
+    for place, names, reason in missing_operations():
+        print(f"  {place}: {names} ({reason})")
     graph = import_graph(modules)
     importers = Counter(target for targets in graph.values() for target in targets)
     single = sorted(name for name, count in importers.items() if count == 1)

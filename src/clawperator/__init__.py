@@ -4,7 +4,7 @@ This module is the public API. Names are imported when they are first used. Test
 ``clawperator.testing``, the API for skills is in ``clawperator.skill_api``; everything else is internal.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = [
     "ActionError",
     "ActionResult",

@@ -31,9 +31,10 @@ once, where the failure is known, rendered by an entry point, and never changed 
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
-from clawperator._base.codes import GROUPS, Code
+from clawperator._base.codes import GROUPS, HINTS, Code
 from clawperator._base.text import encodable
 
 CODES: Mapping[str, Code] = {code: row for rows in GROUPS.values() for code, row in rows.items()}
@@ -41,15 +42,7 @@ CODES: Mapping[str, Code] = {code: row for rows in GROUPS.values() for code, row
 
 def default_hint(code: str) -> str:
     """The hint of an error that has none of its own."""
-    row = CODES[code]
-    if row.hint is not None:
-        return row.hint
-    from clawperator._base.hints import (  # only for an error: a command that succeeds does not load it
-        HINTS,
-        OTHERS,
-    )
-
-    return HINTS.get(code, OTHERS)
+    return CODES[code].hint or HINTS[code]
 
 
 _GROUP_OF = {code: group for group, rows in GROUPS.items() for code in rows}
@@ -119,11 +112,11 @@ class ClawError(ClawperatorException):
         return f"{text}{' ' if text.endswith('.') else '. '}Hint: {self.hint}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.code, self.message, self._optional())
+        return partial(ClawError, **self._optional()), (self.code, self.message)
 
     def with_(self, **changes: Any) -> "ClawError":
-        """A copy with other values for some of the keyword arguments of the constructor."""
-        return ClawError(self.code, self.message, **{**self._optional(), **changes})
+        """A copy with another message, or other values for keyword arguments of the constructor."""
+        return ClawError(self.code, changes.pop("message", self.message), **{**self._optional(), **changes})
 
     def _optional(self) -> dict[str, Any]:
         names = ("details", "operation", "target", "extra", "retryable", "after_effect")
@@ -144,10 +137,6 @@ class ClawError(ClawperatorException):
             out["details"] = self.details
         out.update(self.extra)
         return out
-
-
-def _restore(code: str, message: str, optional: dict[str, Any]) -> ClawError:
-    return ClawError(code, message, **optional)
 
 
 class UsageError(ClawError, group="usage"):

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Union
 
 import msgspec
-from msgspec import Struct
 
 from clawperator._base.text import nearest
 from clawperator.agent.envelope import CLASSES, COMMON, KINDS, SCHEMA_VERSION
@@ -14,10 +13,10 @@ from clawperator.contract.execution import ExecutionShape
 from clawperator.contract.results import ExecutionResult, ResultEnvelope
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.contract.skill_result import SkillResult, SkillsRun
-from clawperator.device.emulators.avd import Avd
+from clawperator.device.emulators import Avd
 from clawperator.device.pairing import PairedDevice
 from clawperator.device.run.evidence import EvidenceManifest
-from clawperator.device.screen.watch import ScreenReport
+from clawperator.device.screen.live_view import ScreenReport
 from clawperator.device.setup.compatibility_report import CompatibilityReport
 from clawperator.device.setup.doctor import Report
 from clawperator.device.setup.install import Granted, OperatorSetup
@@ -40,13 +39,8 @@ _TRUE = {"const": True}
 Schema = dict[str, Any]
 
 
-class DocumentSchema(Struct, frozen=True):
-    description: str
-    make: Callable[[], Schema]
-
-
 def list_schemas() -> list[dict[str, str]]:
-    return [{"name": name, "description": entry.description} for name, entry in SCHEMAS.items()]
+    return [{"name": name, "description": description} for name, (description, _) in SCHEMAS.items()]
 
 
 def schema(name: str) -> Schema:
@@ -60,7 +54,8 @@ def schema(name: str) -> Schema:
             operation="schema",
             target=name,
         )
-    return {"$schema": _DIALECT, "title": name, "description": entry.description, **entry.make()}
+    description, make = entry
+    return {"$schema": _DIALECT, "title": name, "description": description, **make()}
 
 
 def _of(type_: Any) -> Callable[[], Schema]:
@@ -170,46 +165,42 @@ def _claw_envelope() -> Schema:
     return {**whole, "properties": {**always, "error": _claw_error()}}
 
 
-SCHEMAS: Mapping[str, DocumentSchema] = {
-    "execution": DocumentSchema(
-        "input of exec: 1 to 50 actions with their params, in canonical names", _execution
-    ),
-    "node-matcher": DocumentSchema("selector of a node on the screen", _of(NodeMatcher)),
-    **{
-        f"action.{n}": DocumentSchema(f"params of {n}: {row.summary}", _of(row.params))
-        for n, row in ACTIONS.items()
-    },
-    "validated-execution": DocumentSchema("output of --validate-only", _validated),
-    "dry-run": DocumentSchema("output of --dry-run", _dry_run),
-    "execution-result": DocumentSchema("output of a command that ran on a device", _of(ExecutionResult)),
-    "result-envelope": DocumentSchema("outcome of one execution, step by step", _of(ResultEnvelope)),
-    "error": DocumentSchema("output of a failed command", _error),
-    "skill-result": DocumentSchema("result that a skill reports", _of(SkillResult)),
-    "skills-run": DocumentSchema("part of a saved skills run that compare reads", _of(SkillsRun)),
-    "recording-header": DocumentSchema("first line of a recording", _of(Header)),
-    "recording-event": DocumentSchema("every other line of a recording", _recording_event),
-    "recording-steps": DocumentSchema("output file of recording parse", _of(StepLog)),
-    "recording-export": DocumentSchema("output file of recording export", _of(Export)),
-    "parse-result": DocumentSchema("output of recording parse", _of(ParseResult)),
-    "export-result": DocumentSchema("output of recording export", _of(ExportResult)),
-    "repair-result": DocumentSchema("output of recording repair", _of(RepairResult)),
-    "recording-narrative": DocumentSchema("output of recording describe", _of(Narrative)),
-    "compare-checkpoints": DocumentSchema("file of declared checkpoints for recording compare", _of(Declaration)),
-    "compare-report": DocumentSchema("output of recording compare", _of(CompareReport)),
-    "replay-plan": DocumentSchema("output of recording replay --dry-run", _of(ReplayPlan)),
-    "replay-report": DocumentSchema("output of recording replay", _of(ReplayReport)),
-    "report-result": DocumentSchema("output of report", _of(ReportResult)),
-    "evidence-manifest": DocumentSchema("manifest.json of a folder that --evidence wrote", _of(EvidenceManifest)),
-    "watch": DocumentSchema("a line of watch", _of(ScreenReport)),
-    "claw-envelope": DocumentSchema("fields that every claw command prints, beside its own", _claw_envelope),
-    "claw-error": DocumentSchema("error of a claw command", _claw_error),
-    "session-meta": DocumentSchema("first line of a session", _of(SessionMeta)),
-    "session-turn": DocumentSchema("every other line of a session: a turn", _of(TurnRecord)),
-    "doctor-report": DocumentSchema("output of doctor", _of(Report)),
-    "compatibility-report": DocumentSchema("file of doctor --report", _of(CompatibilityReport)),
-    "compatibility": DocumentSchema("output of version --check-compat", _of(Compatibility)),
-    "operator-setup": DocumentSchema("output of operator setup", _of(OperatorSetup)),
-    "paired-device": DocumentSchema("output of pair", _of(PairedDevice)),
-    "granted-permissions": DocumentSchema("output of grant-device-permissions", _of(Granted)),
-    "virtual-device": DocumentSchema("output of emulator inspect", _of(Avd)),
+# The description of each document, and what makes its schema.
+SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
+    "execution": ("input of exec: 1 to 50 actions with their params, in canonical names", _execution),
+    "node-matcher": ("selector of a node on the screen", _of(NodeMatcher)),
+    **{f"action.{n}": (f"params of {n}: {row.summary}", _of(row.params)) for n, row in ACTIONS.items()},
+    "validated-execution": ("output of --validate-only", _validated),
+    "dry-run": ("output of --dry-run", _dry_run),
+    "execution-result": ("output of a command that ran on a device", _of(ExecutionResult)),
+    "result-envelope": ("outcome of one execution, step by step", _of(ResultEnvelope)),
+    "error": ("output of a failed command", _error),
+    "skill-result": ("result that a skill reports", _of(SkillResult)),
+    "skills-run": ("part of a saved skills run that compare reads", _of(SkillsRun)),
+    "recording-header": ("first line of a recording", _of(Header)),
+    "recording-event": ("every other line of a recording", _recording_event),
+    "recording-steps": ("output file of recording parse", _of(StepLog)),
+    "recording-export": ("output file of recording export", _of(Export)),
+    "parse-result": ("output of recording parse", _of(ParseResult)),
+    "export-result": ("output of recording export", _of(ExportResult)),
+    "repair-result": ("output of recording repair", _of(RepairResult)),
+    "recording-narrative": ("output of recording describe", _of(Narrative)),
+    "compare-checkpoints": ("file of declared checkpoints for recording compare", _of(Declaration)),
+    "compare-report": ("output of recording compare", _of(CompareReport)),
+    "replay-plan": ("output of recording replay --dry-run", _of(ReplayPlan)),
+    "replay-report": ("output of recording replay", _of(ReplayReport)),
+    "report-result": ("output of report", _of(ReportResult)),
+    "evidence-manifest": ("manifest.json of a folder that --evidence wrote", _of(EvidenceManifest)),
+    "watch": ("a line of watch", _of(ScreenReport)),
+    "claw-envelope": ("fields that every claw command prints, beside its own", _claw_envelope),
+    "claw-error": ("error of a claw command", _claw_error),
+    "session-meta": ("first line of a session", _of(SessionMeta)),
+    "session-turn": ("every other line of a session: a turn", _of(TurnRecord)),
+    "doctor-report": ("output of doctor", _of(Report)),
+    "compatibility-report": ("file of doctor --report", _of(CompatibilityReport)),
+    "compatibility": ("output of version --check-compat", _of(Compatibility)),
+    "operator-setup": ("output of operator setup", _of(OperatorSetup)),
+    "paired-device": ("output of pair", _of(PairedDevice)),
+    "granted-permissions": ("output of grant-device-permissions", _of(Granted)),
+    "virtual-device": ("output of emulator inspect", _of(Avd)),
 }

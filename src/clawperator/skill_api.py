@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import msgspec
 
+from clawperator._base.text import utc_timestamp
 from clawperator._base.typed import decode
 from clawperator.contract.skill_result import CONTRACT_VERSION, FRAME_MARKER
 from clawperator.errors import ClawError
@@ -49,7 +50,7 @@ def declared_inputs() -> dict[str, Any]:
         raise ClawError(
             "SKILL_INPUT_INVALID",
             "CLAWPERATOR_SKILL_INPUTS is not a JSON object of inputs",
-            hint="Declare inputs in skill.json under contract.inputs, and use 'clawperator skills run'.",
+            hint="Declare inputs in skill.json under contract.inputs, and run the skill by its id.",
         )
     return given
 
@@ -84,6 +85,7 @@ class Skill:
         from clawperator.api.phone import connect
 
         phone = connect(self._device)
+        phone.names_commands = True  # the result frame shows them
         self._diagnostics["runtimeState"] = "healthy"
         return phone
 
@@ -144,7 +146,7 @@ class Skill:
         return self._plan[len(self._checkpoints)] if len(self._checkpoints) < len(self._plan) else None
 
     def _add(self, name: str, status: str, evidence: Any, note: str | None) -> None:
-        point: dict[str, Any] = {"id": name, "status": status, "observedAt": _now()}
+        point: dict[str, Any] = {"id": name, "status": status, "observedAt": utc_timestamp(time.time())}
         if evidence is not None:
             point["evidence"] = _evidence(evidence)
         if note:
@@ -194,8 +196,3 @@ class Skill:
 
 def _evidence(value: Any) -> dict[str, Any]:
     return {"kind": "text", "text": value} if isinstance(value, str) else {"kind": "json", "value": value}
-
-
-def _now() -> str:
-    now = time.time()
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z"

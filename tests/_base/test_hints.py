@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clawperator
-from clawperator._base.hints import HINTS
-from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.registry import find_command
+from clawperator._base.codes import HINTS
 from clawperator.contract.actions import ACTIONS
+from clawperator.contract.commands import find_command
 from clawperator.contract.execution import validate
 from clawperator.errors import CODES, ClawError
+from clawperator.operations.claw import CLAW_COMMANDS
 from tests.support.running import clawperator as run
 
 BASE: dict[str, Any] = {
@@ -70,15 +70,13 @@ def is_command(program: str, words: list[str]) -> bool:
     if command is None:
         return False
     below = words[1] if len(words) > 1 else "-"
-    return (
-        not command.subcommands or below.startswith(("{", "-")) or bool(find_command(below, command.subcommands))
-    )
+    return not command.subcommands or below.startswith(("{", "-")) or bool(find_command(below, command))
 
 
 @pytest.mark.parametrize(
     ("line", "hint"),
     [
-        ("press warp", "Set key to one of: "),
+        ("press warp", "Set --key to one of: "),
         ("scroll sideways", "Run 'clawperator scroll down'."),
         ("scroll-until Battery", "Run 'clawperator scroll-until down --text Battery'."),
         ("recording start --session-id a/b", "Use letters, digits, '-' and '_', for example demo-1."),
@@ -88,7 +86,7 @@ def is_command(program: str, words: list[str]) -> bool:
         ("type hello --text Title", "Here --text is the text to type. Select the field with --id, "),
         ("tap 540 700", "Run 'clawperator click --coordinate 540 700'."),
         ("click --text x --timeout soon", "Write for example --timeout 5000."),
-        ("click --text x --timeout 5", "Pass --timeout with a number from 1000 to 120000."),
+        ("click --text x --timeout 5", "Choose a timeout from 1000 to 120000 ms."),
         ("read-value Version", "Run 'clawperator read-value --label Version'."),
         ("wait Display", "Run 'clawperator wait --text Display'."),
         ("phone start --seed many", "Run 'clawperator phone start --help'."),

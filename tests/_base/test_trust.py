@@ -20,8 +20,8 @@ from clawperator._base.trust import (
 )
 from clawperator.agent.inventory.inventory import command_inventory
 from clawperator.agent.settings import read_settings
-from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.errors import ClawError
+from clawperator.operations.claw import FOR_USERS
 from clawperator.skills.registry import open_registry, shipped_registry
 from tests.support.running import claw, claw_json, clawperator
 
@@ -270,7 +270,7 @@ def test_trust_is_refused_below_a_skill_a_server_or_a_claw(
 
 def test_agents_cannot_reach_trust(folder: Path) -> None:
     write_settings(folder, permissions={"allow": ["*"]})
-    assert [command.name for command in CLAW_COMMANDS if command.for_users] == ["trust"]
+    assert FOR_USERS == ("trust",)
     assert "trust" not in [entry.name for entry in command_inventory().entries]
     for argv in (
         ("exec-command", "trust", ""),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
 from clawperator.agent.settings import Permissions, make_policy
 from clawperator.agent.tools.builtin import builtin_tools
-from clawperator.commands.model import LEVELS, Level
+from clawperator.contract.fields import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.policy.rules import Policy, PolicyRule, read_rule
 
@@ -31,7 +31,7 @@ def rules(*texts: str) -> tuple[PolicyRule, ...]:
 @pytest.mark.parametrize("mode", LEVELS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_mode_allows_its_own_level_and_those_below(mode: Level, level: Level) -> None:
-    decision = Policy(mode).decide(made("x", level), {})
+    decision = Policy(mode).decide(made("x", level).entry, {})
     assert decision.allowed == (LEVELS.index(level) <= LEVELS.index(mode))
     assert decision.source == "mode"
     if not decision.allowed:
@@ -40,10 +40,10 @@ def test_a_mode_allows_its_own_level_and_those_below(mode: Level, level: Level) 
 
 def test_deny_takes_precedence_over_ask_and_ask_over_allow() -> None:
     every = rules("click")
-    assert Policy("full", allow=every, deny=every, ask=every).decide(TOOLS["click"], {}).decision == "deny"
-    asked = Policy("full", allow=every, ask=every).decide(TOOLS["click"], {})
+    assert Policy("full", allow=every, deny=every, ask=every).decide(TOOLS["click"].entry, {}).decision == "deny"
+    asked = Policy("full", allow=every, ask=every).decide(TOOLS["click"].entry, {})
     assert (asked.decision, asked.allowed) == ("ask", False)
-    allowed = Policy("read-only", allow=every).decide(TOOLS["click"], {})
+    allowed = Policy("read-only", allow=every).decide(TOOLS["click"].entry, {})
     assert (allowed.decision, allowed.allowed, allowed.source) == ("allow", True, "here")
 
 
@@ -70,13 +70,13 @@ def test_deny_takes_precedence_over_ask_and_ask_over_allow() -> None:
     ],
 )
 def test_deny_rules(rule: str, tool: str, params: dict[str, Any], fits: bool) -> None:  # noqa: FBT001 - a column of the table
-    assert (Policy("full", deny=rules(rule)).decide(TOOLS[tool], params).decision == "deny") == fits
+    assert (Policy("full", deny=rules(rule)).decide(TOOLS[tool].entry, params).decision == "deny") == fits
 
 
 def test_allow_rules_compare_exactly() -> None:
     policy = Policy("read-only", allow=rules("open_uri(https://a.b/:*)"))
-    assert policy.decide(TOOLS["open_uri"], {"uri": "https://a.b/c"}).allowed
-    assert not policy.decide(TOOLS["open_uri"], {"uri": "HTTPS://a.b/c"}).allowed
+    assert policy.decide(TOOLS["open_uri"].entry, {"uri": "https://a.b/c"}).allowed
+    assert not policy.decide(TOOLS["open_uri"].entry, {"uri": "HTTPS://a.b/c"}).allowed
 
 
 @pytest.mark.parametrize("text", ["", "  ", "(x)", "click(x", "click(x)y", "a b", "a*b", "x" * 2_000])
@@ -103,14 +103,16 @@ def test_a_mode_flag_overrides_files_and_rules_are_combined() -> None:
         ask_tools=["sleep"],
     )
     assert (policy.mode, policy.mode_source) == ("read-only", "flag")
-    sources = {name: policy.decide(TOOLS[name], {}).source for name in ("click", "scroll", "open_app", "sleep")}
+    sources = {
+        name: policy.decide(TOOLS[name].entry, {}).source for name in ("click", "scroll", "open_app", "sleep")
+    }
     assert sources == {
         "click": "/a/settings.json",
         "scroll": "--deny-tool",
         "open_app": "--allow-tool",
         "sleep": "--ask-tool",
     }
-    assert policy.decide(made("mcp__files__read", "read-only"), {}).source == "--deny-prefix"
+    assert policy.decide(made("mcp__files__read", "read-only").entry, {}).source == "--deny-prefix"
     assert make_policy(Permissions()).describe()["mode_source"] == "default"
 
 
@@ -118,8 +120,8 @@ def test_an_unreadable_settings_file_makes_the_mode_read_only() -> None:
     unreadable = Permissions(default_mode="full", mode_source="f", unreadable="g")
     policy = make_policy(unreadable)
     assert (policy.mode, policy.mode_source) == ("read-only", "g")
-    assert not policy.decide(made("click", "act"), {}).allowed
-    assert make_policy(unreadable, mode="act").decide(made("click", "act"), {}).allowed
+    assert not policy.decide(made("click", "act").entry, {}).allowed
+    assert make_policy(unreadable, mode="act").decide(made("click", "act").entry, {}).allowed
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ ANY = st.recursive(
 @given(name=st.sampled_from(sorted(TOOLS)), params=ANY)
 def test_any_parameters_get_a_decision(name: str, params: Any) -> None:
     policy = Policy(deny=rules("click(x:*)", "run_skill(y)", "doctor({})"))
-    decision = policy.decide(TOOLS[name], params)
+    decision = policy.decide(TOOLS[name].entry, params)
     assert decision.allowed == (decision.decision == "allow")
 
 
@@ -170,7 +172,7 @@ def test_any_parameters_get_a_decision(name: str, params: Any) -> None:
     ],
 )
 def test_whether_any_call_of_a_tool_can_be_allowed(policy: Policy, can_ask: bool, expected: bool) -> None:  # noqa: FBT001 - columns of the table
-    assert policy.may_allow(TOOLS["click"], can_ask=can_ask) is expected
+    assert policy.may_allow(TOOLS["click"].entry, can_ask=can_ask) is expected
 
 
 @pytest.mark.parametrize(
@@ -187,9 +189,9 @@ def test_whether_any_call_of_a_tool_can_be_allowed(policy: Policy, can_ask: bool
 )
 def test_a_denied_site_is_denied_however_its_address_is_written(uri: str) -> None:
     policy = Policy("full", deny=rules("open_uri(https://evil.example*)"))
-    assert not policy.decide(TOOLS["open_uri"], {"uri": uri}).allowed
+    assert not policy.decide(TOOLS["open_uri"].entry, {"uri": uri}).allowed
 
 
 def test_the_address_of_another_site_is_not_denied() -> None:
     policy = Policy("full", deny=rules("open_uri(https://evil.example*)"))
-    assert policy.decide(TOOLS["open_uri"], {"uri": "https://good.example/?u=https://evil.example"}).allowed
+    assert policy.decide(TOOLS["open_uri"].entry, {"uri": "https://good.example/?u=https://evil.example"}).allowed

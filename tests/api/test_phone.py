@@ -2,12 +2,13 @@
 
 import asyncio
 import inspect
+import re
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 import pytest
@@ -20,7 +21,7 @@ from clawperator.api.phone import AndroidPhone, ConnectedPhone
 from clawperator.api.results import ActionResult, FoundNode, LabelValue, only_step
 from clawperator.api.selectors import FIELDS, Selector, SelectorKwargs
 from clawperator.api.snapshot import Snapshot
-from clawperator.contract.action_types import Retry
+from clawperator.contract.action_params import Retry
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import LONGEST_WAIT_MS, look_retry, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
@@ -29,7 +30,7 @@ from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.run.lease import lease
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.retry import retry_delays
-from clawperator.errors import ClawError
+from clawperator.errors import ClawError, TargetError
 from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer
 from clawperator.testing import ScriptedBackend, SimulatedPhone, simulated_phone
@@ -330,11 +331,21 @@ def test_a_failed_step_is_raised_with_all_its_data(hand: ConnectedPhone) -> None
     error = info.value
     assert error.code == "APP_NOT_FOUND"
     assert error.message == "no launchable app com.nope on the device"
-    assert error.hint == "Run 'clawperator packages list' to list installed apps."
+    assert error.hint == "Run 'clawperator packages list' in a shell to list installed apps."
     assert (error.operation, error.target) == ("open_app", "claw-1")
     assert error.details is not None
     assert error.details["step"]["actionType"] == "open_app"
     assert error.details["step"]["data"]["application_id"] == "com.nope"
+
+
+def test_hints_name_methods_unless_the_program_shows_commands(hand: ConnectedPhone) -> None:
+    with pytest.raises(TargetError) as missed:
+        hand.click("nothing like it", timeout=0)
+    assert missed.value.hint == "Call phone.read_outline() to see what is on the screen."
+    hand.names_commands = True
+    with pytest.raises(TargetError) as missed:
+        hand.click("nothing like it", timeout=0)
+    assert missed.value.hint == "Run 'clawperator snapshot' to see what is on the screen."
 
 
 def test_a_failure_after_an_effect_is_not_retryable(hand: ConnectedPhone) -> None:
@@ -687,10 +698,28 @@ def sent(call: Callable[[ConnectedPhone], object]) -> dict[str, Any]:
 
 def test_every_method_takes_a_timeout() -> None:
     # The time of a sleep is its argument; a recording ends with its block.
-    assert {name for name, method in METHODS.items() if "timeout" not in inspect.signature(method).parameters} == {
-        "recording",
-        "sleep",
-    }
+    def takes_timeout(method: Callable[..., object]) -> bool:
+        parameters = inspect.signature(method).parameters
+        options = parameters.get("options")
+        return "timeout" in parameters or (options is not None and "timeout" in _keywords(options))
+
+    assert {name for name, method in METHODS.items() if not takes_timeout(method)} == {"recording", "sleep"}
+
+
+def _keywords(options: inspect.Parameter) -> set[str]:
+    """The keywords of a parameter ``**options: Unpack[...]``."""
+    (keywords,) = get_args(options.annotation)
+    return set(keywords.__annotations__)
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if "options" in method.__annotations__])
+def test_an_unknown_keyword_is_refused(name: str) -> None:
+    phone, backend = scripted()
+    parameters = inspect.signature(getattr(phone, name)).parameters.values()
+    needed = [one for one in parameters if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
+    with pytest.raises(TypeError, match="tiemout"):
+        getattr(phone, name)(*("1" for _ in needed), tiemout=2)
+    assert not backend.plans
 
 
 @pytest.mark.parametrize(
@@ -856,7 +885,9 @@ def test_a_nested_selector_without_fields_is_refused() -> None:
 def sources(action: str) -> str:
     """The source of every method that runs an action."""
     return "".join(
-        source for method in METHODS.values() if f'_step("{action}"' in (source := inspect.getsource(method))
+        source
+        for method in METHODS.values()
+        if re.search(rf'_(act|step|wait)\("{action}"', source := inspect.getsource(method))
     )
 
 
@@ -867,6 +898,7 @@ def test_every_action_has_a_method_with_the_params_that_the_host_resolves(action
     params = (
         ACTIONS[action].params.__struct_fields__ if ACTIONS[action].runs_on_host else ACTIONS[action].host_params
     )
-    # Expectations are a keyword of every acting method; retries are what timeout= is for.
-    words = {"expect": "expectation("}
-    assert [name for name in params if name != "retry" and words.get(name, name) not in written] == []
+    # What the methods of one kind share: retries and waits are what timeout= is for.
+    shared = {"_act(": {"expect", "settle"}, "_expectation(": {"expect", "settle"}, "_wait(": {"timeoutMs"}}
+    elsewhere = {"retry"}.union(*(names for call, names in shared.items() if call in written))
+    assert [name for name in params if name not in elsewhere and name not in written] == []

@@ -10,9 +10,8 @@ import pytest
 
 from clawperator.cli import dispatch
 from clawperator.cli.claw import dispatch as claw_dispatch
-from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
-from clawperator.commands.model import Command, Flag
-from clawperator.commands.registry import GLOBALS, leaves
+from clawperator.contract.commands import GLOBALS, Command, Flag, leaves
+from clawperator.operations.claw import CLAW_COMMANDS, CLAW_GLOBALS
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, claw, clawperator
 

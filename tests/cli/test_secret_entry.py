@@ -149,3 +149,68 @@ def test_an_agent_reads_only_secret_files_that_the_user_declares(
     in_plan = claw_json("exec-tool", "run_execution", msgspec.json.encode(plan).decode())
     codes = [ran.json.get("error", {}).get("code") for ran in (alone, in_plan)]
     assert codes == [None if place == "declared" else "PERMISSION_DENIED"] * 2
+
+
+# Declared secrets
+
+
+@pytest.mark.usefixtures("search_page")
+@pytest.mark.parametrize("backend", ["operator", "adb"])
+def test_a_declared_secret_is_masked_in_the_results_of_every_later_command(folder: Path, backend: str) -> None:
+    assert clawperator("type", SECRET, "--role", "textfield", "--backend", backend).code == 0
+    declare(folder, "SHOP_PASSWORD")
+    looks = [
+        ("read", "--role", "textfield"),
+        ("query", "--role", "textfield"),
+        ("wait", "--role", "textfield"),
+        ("snapshot",),
+        ("snapshot", "--view", "outline"),
+        ("snapshot", "--view", "json"),
+        ("type", SECRET, "--role", "textfield", "--clear"),
+        ("click", "--text", SECRET),
+        ("click", "--text", f"{SECRET} is not there"),
+    ]
+    outputs = {}
+    for words in looks:
+        ran = clawperator(*words, "--backend", backend)
+        outputs[" ".join(words)] = ran.out + ran.err.encode()
+    assert b"\xe2\x80\xa2" in outputs["read --role textfield"]
+    assert_not_written(folder, **outputs)
+
+
+@pytest.mark.usefixtures("search_page")
+def test_an_agent_cannot_read_a_declared_secret_back_from_a_plain_field(folder: Path) -> None:
+    declare(folder, "SHOP_PASSWORD")
+    outputs = {}
+    for tool, params in (
+        ("enter_text", FROM_VARIABLE),
+        ("read_text", {"matcher": {"role": "textfield"}}),
+        ("snapshot_ui", {}),
+        ("run_execution", {"actions": [{"type": "snapshot_ui", "params": {"view": "outline"}}]}),
+    ):
+        ran = claw_json("exec-tool", tool, msgspec.json.encode(params).decode())
+        assert ran.code == 0, ran.out
+        outputs[tool] = ran.out
+    for number, prompt in enumerate(("what is on the screen?", f"is {SECRET} on the screen?")):
+        claw("bootstrap", prompt, "--session-id", f"s{number}", "--events", f"events-{number}.ndjson")
+    assert len(list((folder / ".claw" / "sessions").glob("*.jsonl"))) == 2
+    assert_not_written(folder, **outputs)
+
+
+@pytest.mark.usefixtures("search_page")
+@pytest.mark.parametrize("backend", ["operator", "adb"])
+def test_references_work_on_a_page_that_shows_a_declared_secret(
+    folder: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TITLE", "Settings")
+    monkeypatch.setenv("ROW", "Network & internet")
+    declare(folder, "TITLE", "ROW")
+    assert clawperator("open", "com.android.settings", "--backend", backend).code == 0
+    for label in ("••••", "Display"):
+        outline = clawperator("snapshot", "--view", "outline", "--backend", backend).json
+        lines = outline["envelope"]["stepResults"][0]["data"]["text"].splitlines()
+        assert not any("Network" in line for line in lines)
+        line = next(line for line in lines if f'button "{label}"' in line)
+        ran = clawperator("click", line.split()[0], "--backend", backend)
+        assert ran.code == 0, ran.out
+        assert clawperator("back", "--backend", backend).code == 0

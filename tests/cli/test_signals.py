@@ -8,8 +8,8 @@ import weakref
 
 import pytest
 
+from clawperator.cli.console import interrupt_on_signals
 from clawperator.cli.main import repeat_dropped_interrupt
-from clawperator.cli.signals import interrupt_on_signals
 
 WAIT_SECONDS = 30
 

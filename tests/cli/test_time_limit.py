@@ -13,7 +13,7 @@ import pytest
 
 from clawperator._base.deadline import Deadline, limited
 from clawperator.cli.time_limit import paused_limit, time_limit
-from clawperator.commands.registry import leaves
+from clawperator.contract.commands import leaves
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.device.adb import client
 from clawperator.device.run.lease import SENT
@@ -33,7 +33,7 @@ PLAN = {
     + [{"id": f"s{i}", "type": "take_screenshot"} for i in range(5)],
 }
 # Every command that runs an execution, with its first example, and every other command that waits for a device.
-EXECUTIONS = {name: row.examples[0] for name, row in leaves() if row.execution and name != "exec"}
+EXECUTIONS = {name: row.examples[0] for name, row in leaves() if row.is_action and name != "exec"}
 OTHERS = {
     "exec": f"clawperator exec {shlex.quote(json.dumps(PLAN))}",
     "devices": "clawperator devices",

@@ -9,11 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.contract.action_params import UI_READINESS
-from clawperator.contract.action_types import Retry
-from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, ClickParams, ReadTextParams, ScrollParams
+from clawperator.contract.action_params import UI_READINESS, Retry
+from clawperator.contract.actions import (
+    ACTION_ALIASES,
+    ACTIONS,
+    PARAM_ALIASES,
+    ClickParams,
+    ReadTextParams,
+    ScrollParams,
+)
 from clawperator.contract.execution import Plan, needs_host, operator_action, single_action, validate, with_timeout
-from clawperator.contract.normalise import PARAM_ALIASES
 from clawperator.contract.selectors import HOST_FIELDS, MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
 from clawperator.schemas import SCHEMAS, schema

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from clawperator.contract.action_types import changes_device
+from clawperator.contract.action_params import changes_device
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import (
     ExecutionResult,

@@ -5,23 +5,15 @@ import re
 
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.api.selectors import FIELDS
-from clawperator.commands.registry import find_command
-from clawperator.commands.selectors import RELATION_FLAGS, STATES, TEXT_FLAGS
 from clawperator.contract.actions import ACTIONS
+from clawperator.contract.commands import find_command
+from clawperator.contract.fields import fields_of
 from clawperator.contract.selectors import HOST_FIELDS, NodeMatcher, NodeSelector
 from clawperator.schemas import SCHEMAS, schema
 from tests.support.paths import REPOSITORY
 
 _FIELDS = {name.rstrip("_") for name in (*NodeMatcher.__struct_fields__, *HOST_FIELDS)}
-_FLAGS = {
-    **{field: f"--{name}" for name, field in (*TEXT_FLAGS.items(), *RELATION_FLAGS.items())},
-    **{field: "--state" for field, _ in STATES.values()},
-    "shortId": "--id",
-    "anyOf": "--any-of",
-    "ref": "--ref",
-    "index": "--index",
-    "unique": "--unique",
-}
+_FLAGS = {field.name: field.flag for field in fields_of(NodeSelector)} | {"shortId": "--id"}
 
 
 def test_every_field_has_a_flag_and_a_keyword() -> None:
@@ -46,7 +38,7 @@ def test_every_field_is_in_the_schema_of_every_action_with_a_selector() -> None:
 
 
 def test_every_field_and_flag_is_documented() -> None:
-    page = (REPOSITORY / "docs" / "selectors.md").read_text("utf-8")
+    page = (REPOSITORY / "docs" / "guides" / "selectors.md").read_text("utf-8")
     documented = set(re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", page, flags=re.DOTALL | re.MULTILINE)))
     assert documented >= _FIELDS
     assert set(_FLAGS.values()) <= documented

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.device.adb.client import exec_out, run_shell
-from clawperator.device.adb.quoting import command_line
+from clawperator.device.adb.client import command_line, run_shell
+from tests.support.adb_services import exec_out
 from tests.support.command_doubles import CommandDoubles, Reply, double_server
 from tests.support.ordinary_phone import ordinary_phone, png
 

@@ -158,7 +158,7 @@ def test_a_device_that_is_gone_is_reported_with_the_reason_of_the_server() -> No
     assert error.target == "pixel"
     several = unreachable("pixel", "More than one device/emulator")
     assert several.message == "several devices have the serial pixel"
-    assert "--device usb:1-2" in several.hint
+    assert "for example usb:1-2." in several.hint
 
 
 def test_a_device_that_is_lost_between_two_requests_is_reported_by_its_state() -> None:

@@ -11,7 +11,7 @@ from clawperator._base.home import PhoneFolder
 from clawperator._base.notes import listening
 from clawperator.device import discovery
 from clawperator.device.adb import binary
-from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
+from clawperator.device.adb.client import NO_SERIAL, Device, Endpoint, ShellAnswer
 from clawperator.device.adb.server import server_failed
 from clawperator.device.discovery import (
     ListedDevice,
@@ -21,7 +21,6 @@ from clawperator.device.discovery import (
     require_awake,
     resolve_device,
 )
-from clawperator.device.serials import NO_SERIAL
 from clawperator.errors import ClawError
 from tests.device.adb.scripted_server import Pause, answering, refusal, scripted, text
 from tests.support.hanging import HANG_SECONDS
@@ -153,7 +152,7 @@ def test_a_setting_that_names_no_device_is_named(adb: Adb, monkeypatch: pytest.M
     adb.lists()
     monkeypatch.setenv("ANDROID_SERIAL", "pixel")
     assert refused().message == "device pixel is not connected (set by ANDROID_SERIAL)"
-    assert refused().hint == "Start a simulated phone with 'clawperator phone start'."
+    assert refused().hint == "Run 'clawperator phone start' for a simulated phone."
     assert refused("pixel").message == "device pixel is not connected"
 
 
@@ -192,7 +191,7 @@ def test_a_serial_with_any_printable_characters_is_listed_and_used(serial: str, 
 
 def test_the_choice_between_odd_serials_can_be_copied(adb: Adb) -> None:
     adb.lists(**{"a b": "device", "c": "device"})
-    assert refused().hint == "Choose one, for example with '--device 'a b''."
+    assert refused().hint == "Choose one of the devices, for example 'a b'."
     assert refused("d").hint == "Use one of: 'a b', c."
 
 
@@ -274,7 +273,7 @@ def test_devices_with_the_same_serial_are_told_apart_by_their_paths(serial: str,
     assert resolve_device("usb:1-3").serial == "usb:1-3"
     error = refused(serial)
     assert error.code == "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"
-    assert error.hint == "Choose one by its USB path, for example with '--device usb:1-2'."
+    assert error.hint == "Choose one by its USB path, for example usb:1-2."
     assert refused().details == {"devices": ["usb:1-2", "usb:1-3"]}
 
 

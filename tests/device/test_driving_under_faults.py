@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from clawperator.device.adb.client import exec_out
 from clawperator.device.backends import operator_link
 from clawperator.device.discovery import resolve_device
 from clawperator.errors import CODES
 from clawperator.phone.core.faults import FAULTS
 from tests.device.phone_servers import running_phone_server
+from tests.support.adb_services import exec_out
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, clawperator
 

@@ -3,9 +3,9 @@
 import pytest
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
-from clawperator.device import operators
+from clawperator.device.adb import client
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
-from clawperator.device.operators import OperatorChoice, choosing_script, enabled_operator, find_operator
+from clawperator.device.settings import OperatorChoice, choosing_script, enabled_operator, find_operator
 from clawperator.errors import ClawError
 
 PIXEL = Device("pixel", Endpoint("127.0.0.1", 1))
@@ -18,7 +18,7 @@ class Answer:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, answer: str | ClawError) -> None:
         self.answer = answer
         self.asked: list[tuple[str, float]] = []
-        monkeypatch.setattr(operators, "run_shell", self.run_shell)
+        monkeypatch.setattr(client, "run_shell", self.run_shell)
 
     def run_shell(self, _: Device, script: str, *, seconds: float) -> ShellAnswer:
         self.asked.append((script, seconds))

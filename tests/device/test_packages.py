@@ -146,7 +146,7 @@ def test_a_label_of_two_apps_is_refused_with_both_packages(device: Device) -> No
         resolve_app_label(device, "Twin")
     assert caught.value.code == "APP_LABEL_AMBIGUOUS"
     assert caught.value.message == "2 apps are named 'Twin': com.example.one, com.example.two"
-    assert caught.value.hint == "Name the package: 'clawperator open com.example.one'."
+    assert caught.value.hint == "Name the package: run 'clawperator open com.example.one'."
     assert caught.value.details == {"packages": ["com.example.one", "com.example.two"]}
 
 

@@ -139,7 +139,7 @@ def test_a_folder_that_cannot_be_created_is_reported(folder: str, device: Device
     Path("file").write_text("")
     error = refused(device, "first", folder)
     assert error.code == "RECORDING_PULL_FAILED"
-    assert "--out" in (error.hint or "")
+    assert "writable folder" in error.hint
 
 
 def test_a_folder_in_place_of_the_file_is_reported(device: Device) -> None:
@@ -195,7 +195,7 @@ def test_a_missing_recording_may_be_active(device: Device) -> None:
     error = refused(device, "gone")
     assert error.details == {"deviceId": "claw-1", "sessionId": "gone"}
     assert error.hint.startswith(
-        "If it is still active, run 'clawperator recording stop --session-id gone'. Omit --session-id"
+        "If it is still active, run 'clawperator recording stop --session-id gone'. Without a session id"
     )
     assert (error.operation, error.target) == ("pull", "claw-1")
 
@@ -204,7 +204,7 @@ def test_a_file_that_cannot_be_written_can_be_pulled_to_another_folder(device: D
     Path("out/first.ndjson").mkdir(parents=True)
     error = refused(device, "first")
     assert error.message.startswith("Failed to pull recording from device: cannot write out/first.ndjson: ")
-    assert error.hint == "Choose a writable folder with --out."
+    assert error.hint == "Choose a writable folder."
     assert (error.operation, error.target, error.retryable) == ("write", "out/first.ndjson", True)
 
 

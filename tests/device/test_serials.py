@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clawperator.device.serials import (
+from clawperator.device.adb.client import (
     MAX_SERIAL_BYTES,
     adb_flag,
     device_flag,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.commands.model import BACKENDS
+from clawperator.contract.commands import BACKENDS
 from clawperator.device.settings import default_backend, default_timeout_ms, named_operator
 from clawperator.errors import ClawError
 
@@ -64,4 +64,4 @@ def test_an_invalid_package_that_was_given_is_a_usage_error() -> None:
         named_operator("a b")
     assert (error.value.code, error.value.target) == ("USAGE", "a b")
     assert error.value.message == "'a b' is not a valid package name"
-    assert error.value.hint == "Pass --operator-package com.clawperator.operator."
+    assert error.value.hint == "Choose for example com.clawperator.operator."

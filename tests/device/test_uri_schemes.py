@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import clawperator
 from clawperator.api.phone import ConnectedPhone
-from clawperator.commands.model import BackendName
+from clawperator.contract.commands import BackendName
 from clawperator.contract.execution import validate
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.run.run import run_plan
@@ -97,7 +97,7 @@ def test_the_hint_is_the_flag() -> None:
         run_plan(approve(plan("https://a.b", "MyApp://x")), DEVICE, package="p", backend=ScriptedBackend())
     error = info.value
     assert (error.code, error.message) == ("URI_SCHEME_NOT_ALLOWED", "URI scheme 'myapp' is not allowed")
-    assert error.hint == "Add '--allow-scheme myapp' to allow it."
+    assert error.hint == "Run 'clawperator open <uri> --allow-scheme myapp' to allow it."
     assert error.details == {"uri": "MyApp://x", "actionId": "u1"}
     assert (error.operation, error.target) == ("open_uri", "MyApp://x")
 
@@ -154,11 +154,11 @@ def test_an_address_without_a_scheme_is_refused_with_an_example(uri: str) -> Non
     assert info.value.hint == "Write the URI with its scheme: https://example.com."
 
 
-def test_an_invalid_configuration_is_reported_only_when_it_is_needed(config: Path) -> None:
+@pytest.mark.parametrize("uri", ["https://a.b", "myapp://x"])
+def test_an_invalid_configuration_is_reported_before_anything_is_sent(config: Path, uri: str) -> None:
     config.write_text("allow_schemes = \n")
-    assert opens("https://a.b")
     with pytest.raises(ClawError) as info:
-        opens("myapp://x")
+        opens(uri)
     assert info.value.code == "CONFIG_INVALID"
 
 

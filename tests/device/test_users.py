@@ -152,7 +152,7 @@ def test_a_user_without_a_name_is_named_by_its_number(doubled: Doubled) -> None:
     with pytest.raises(ClawError) as caught:
         require_user(doubled.device, 0)
     assert caught.value.message.endswith(" has no user 0; it has 7, 10 (Work)")
-    assert caught.value.hint == "Pass one of its users, for example --user 7, or --user current."
+    assert caught.value.hint == "Choose one of its users, for example 7, or current."
     assert (caught.value.operation, caught.value.target) == ("user", doubled.device.serial)
 
 
@@ -185,7 +185,7 @@ def test_a_user_that_does_not_exist_is_refused_with_the_users(doubled: Doubled) 
     assert error.code == "DEVICE_USER_NOT_FOUND"
     assert "0 (Owner), 150 (Secure Folder)" in error.message
     assert error.details == {"user": 11, "users": [0, 150]}
-    assert "--user 0" in error.hint
+    assert "for example 0, or current" in error.hint
 
 
 def test_a_device_that_lists_no_users_decides_itself(doubled: Doubled) -> None:
@@ -233,7 +233,7 @@ def test_a_forbidden_user_is_reported_as_such(samsung: Doubled) -> None:
     with pytest.raises(ClawError) as caught:
         list_packages(samsung.device, user=150)
     assert caught.value.code == "DEVICE_USER_FORBIDDEN"
-    assert "--user 0" in caught.value.hint
+    assert "another user, for example 0." in caught.value.hint
 
 
 def test_a_list_without_a_known_reason_is_a_failure_of_the_shell(samsung: Doubled) -> None:

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from clawperator.contract.action_params import APP_CLOSE, APP_LAUNCH, ONCE, UI_READINESS, UI_SCROLL
-from clawperator.contract.action_types import Retry
+from clawperator.contract.action_params import APP_CLOSE, APP_LAUNCH, ONCE, UI_READINESS, UI_SCROLL, Retry
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.retry import retry_delays
 from clawperator.engine.scripted import FullScriptedDriver, node

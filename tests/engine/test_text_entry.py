@@ -35,7 +35,7 @@ def test_without_a_selector_and_a_focused_field_the_error_names_what_to_do() -> 
     a = phone(field())
     data = step(a, "enter_text", text="hello", retry=ONCE).data
     assert (data["error"], data["message"]) == ("NODE_NOT_FOUND", "no field has the input focus")
-    assert "--role textfield" in data["hint"]
+    assert "the role textfield" in data["hint"]
 
 
 def test_a_field_without_focus_is_focused_and_clicked_first() -> None:

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from clawperator.agent.inventory.inventory import InventoryEntry, command_inventory
 from clawperator.agent.ports import Tool
 from clawperator.cli.claw.command_tools import CommandContext, prepare
-from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.model import LEVELS, Command, Flag
-from clawperator.commands.registry import find_by_path, leaves
+from clawperator.contract.commands import Command, Flag, find_by_path, leaves
+from clawperator.contract.fields import LEVELS
 from clawperator.errors import ClawError
+from clawperator.operations.claw import CLAW_COMMANDS
 from clawperator.operations.model import find_operation
-from clawperator.policy.rules import Policy, read_rule
+from clawperator.policy.rules import Policy, read_rule, subjects_of
 from tests.support.running import claw_json
 
 VALUES = ("x1", "com.example.app", "a b", "42", "Zürich", "it's", "--odd")
 GLOBALS = (["--timeout", "30000"], ["--json"], ["--device=s1"], ["--log-level", "debug"])
-ROWS = [(name, command) for name, command in leaves() if not command.execution]
+ROWS = [(name, command) for name, command in leaves() if not command.is_action]
 ENTRIES = {entry.name: entry for entry in command_inventory().entries}
 SKILL = "com.android.settings.overview"
 
@@ -134,10 +134,8 @@ def test_every_spelling_of_a_line_gets_the_same_decision(
     if isinstance(one, str) or isinstance(other, str):
         assert one == other
         return
-    assert one.subjects is not None
-    assert other.subjects is not None
-    assert one.subjects({}) == other.subjects({})
-    assert policy.decide(one, {}) == policy.decide(other, {})
+    assert subjects_of(one.entry, {}) == subjects_of(other.entry, {})
+    assert policy.decide(one.entry, {}) == policy.decide(other.entry, {})
 
 
 @pytest.mark.parametrize(
@@ -169,14 +167,13 @@ def test_a_rule_about_one_skill_leaves_others_alone(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     tool = prepared("skills run", f"com.example.other -- {SKILL}")
     assert isinstance(tool, Tool)
-    assert Policy(deny=(read_rule(f"run_skill({SKILL})", "test"),)).decide(tool, {}).allowed
+    assert Policy(deny=(read_rule(f"run_skill({SKILL})", "test"),)).decide(tool.entry, {}).allowed
 
 
 def test_a_rule_about_another_action_does_not_hold_for_a_command() -> None:
-    tool = prepared("open", "com.example.app")
-    assert isinstance(tool, Tool)
-    assert Policy(deny=(read_rule("open_uri", "test"),)).decide(tool, {}).allowed
-    assert not Policy(deny=(read_rule("open", "test"),)).decide(tool, {}).allowed
+    for rule, code in (("open_uri", 0), ("open", 1)):
+        ran = claw_json("exec-command", "--deny-tool", rule, "open", "com.example.app --validate-only")
+        assert ran.code == code, ran
 
 
 def test_an_allow_rule_about_a_tool_allows_the_command_that_does_the_same() -> None:
@@ -184,8 +181,8 @@ def test_an_allow_rule_about_a_tool_allows_the_command_that_does_the_same() -> N
     for prompt in ("", "--session-id demo"):
         tool = prepared("recording pull", prompt)
         assert isinstance(tool, Tool)
-        assert allowed.decide(tool, {}).allowed
-        assert not Policy("read-only").decide(tool, {}).allowed
+        assert allowed.decide(tool.entry, {}).allowed
+        assert not Policy("read-only").decide(tool.entry, {}).allowed
 
 
 # Paths

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.commands.model import LEVELS, Level
 from clawperator.contract.execution import single_action, validate
+from clawperator.contract.fields import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.policy.actions import action_entry
 from clawperator.policy.gate import (
@@ -25,8 +25,7 @@ from clawperator.policy.gate import (
     inherited_policy,
     policy_environment,
 )
-from clawperator.policy.inheritance import decode_policy, encode_policy, restricted
-from clawperator.policy.rules import Governed, Policy, PolicyEntry, read_rule
+from clawperator.policy.rules import Policy, PolicyEntry, decode_policy, encode_policy, read_rule, restricted
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import clawperator
 from tests.support.sources import PACKAGE
@@ -146,23 +145,33 @@ def test_every_name_of_a_node_counts_for_a_deny_rule() -> None:
 def test_the_user_is_asked_once_about_a_call_and_never_when_another_is_denied() -> None:
     asked: list[str] = []
 
-    def ask(tool: Governed, params: Mapping[str, Any], reason: str) -> bool:
+    def ask(tool: PolicyEntry, params: Mapping[str, Any], reason: str) -> bool:
         asked.append(f"{tool.name} {params['matcher']['textEquals']}: {reason}")
         return True
 
     other = {"type": "click", "params": {"matcher": {"textEquals": "Save"}}}
-    with enforcing(PolicyGate(policy(ask=("click",), deny=("press_key",)), ask)) as gate:
+    with enforcing(PolicyGate(policy(ask=("click",), deny=("press_key",)), ask)):
         assert denied(CLICK, {"type": "press_key", "params": {"key": "home"}}) != ""
         assert asked == []
         assert denied(CLICK, CLICK) == denied(CLICK) == ""
         assert asked == ["click Delete: click requires confirmation by the rule click"]
         assert denied(other) == ""
         assert len(asked) == 2
-        gate.confirm(["scroll_and_click"])
-        assert denied(SCROLL) == ""
-        assert len(asked) == 2
     with enforcing(PolicyGate(policy(ask=("click",)))):
         assert "no terminal to ask on" in denied(CLICK)
+
+
+def test_to_confirm_an_execution_confirms_its_actions() -> None:
+    asked: list[str] = []
+
+    def ask(tool: PolicyEntry, _: Mapping[str, Any], __: str) -> bool:
+        asked.append(tool.name)
+        return True
+
+    with enforcing(PolicyGate(policy(ask=("click",)), ask)):
+        check_actions([CLICK, SCROLL], whole=("exec", "plan.json"))
+        assert denied(CLICK) == ""
+    assert asked == ["exec"]
 
 
 RULES = st.lists(

@@ -5,21 +5,11 @@ from typing import Any
 
 import pytest
 
-from clawperator.commands.model import Level
-from clawperator.policy.rules import subjects_of
+from clawperator.policy.rules import Names, PolicyEntry, subjects_of
 
 
-class SampleTool:
-    """A tool with, by default, no subjects of its own."""
-
-    name = "sample"
-    level: Level = "act"
-    aliases = ()
-    performs = None
-    grants = ()
-
-    def __init__(self, subjects: Any = None) -> None:
-        self.subjects = subjects
+def sample(subjects: Names | None = None) -> PolicyEntry:
+    return PolicyEntry("sample", "act", subjects=subjects)
 
 
 def label_of(params: Mapping[str, Any]) -> tuple[str, ...]:
@@ -29,14 +19,14 @@ def label_of(params: Mapping[str, Any]) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("tool", "params", "subjects"),
     [
-        (SampleTool(label_of), {"label": " Delete "}, ("Delete",)),
-        (SampleTool(label_of), {}, ("",)),
-        (SampleTool(label_of), {"label": 5}, ("",)),  # it cannot be read: the tool reports that
-        (SampleTool(label_of), ["label"], ("",)),
-        (SampleTool(), {"b": 1, "a": 2}, ('{"a":2,"b":1}',)),
-        (SampleTool(), {"a": object()}, ("",)),
-        (SampleTool(), None, ("",)),
+        (sample(label_of), {"label": " Delete "}, ("Delete",)),
+        (sample(label_of), {}, ("",)),
+        (sample(label_of), {"label": 5}, ("",)),  # it cannot be read: the tool reports that
+        (sample(label_of), ["label"], ("",)),
+        (sample(), {"b": 1, "a": 2}, ('{"a":2,"b":1}',)),
+        (sample(), {"a": object()}, ("",)),
+        (sample(), None, ("",)),
     ],
 )
-def test_a_call_has_at_least_one_subject(tool: SampleTool, params: Any, subjects: tuple[str, ...]) -> None:
+def test_a_call_has_at_least_one_subject(tool: PolicyEntry, params: Any, subjects: tuple[str, ...]) -> None:
     assert subjects_of(tool, params) == subjects

@@ -113,7 +113,7 @@ def test_a_bad_line_is_named_with_its_number_and_reason(
     details = error.details or {}
     assert (details["line"], details["fileLine"]) == (3, 6)
     assert reason in details["reason"]
-    assert error.hint == f"To keep every complete event: clawperator recording repair --input {path}"
+    assert error.hint == f"Run 'clawperator recording repair --input {path}' to keep every complete event."
 
 
 def test_a_truncated_event_is_reported(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_bad_header_is_refused_first(tmp_path: Path, data: bytes, code: str, m
     error = refusal(raw(tmp_path, data))
     assert error.code == code
     assert error.message.startswith(message)
-    assert "recording repair --input" not in (error.hint or "")
+    assert "complete event" not in (error.hint or "")
 
 
 @pytest.mark.random

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clawperator.api.phone import ConnectedPhone
-from clawperator.commands.model import BackendName
+from clawperator.contract.commands import BackendName
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import UNSET
 
 from clawperator.api.phone import ConnectedPhone
-from clawperator.commands.model import BackendName
+from clawperator.contract.commands import BackendName
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 from clawperator.phone.apps import stress
@@ -19,7 +20,7 @@ from clawperator.phone.toolkit.views import View, button, checkbox, column, fiel
 from clawperator.recording.compare.compare import compare
 from clawperator.recording.export import Export, export_recording, read_export
 from clawperator.replay import run as run_module
-from clawperator.replay.demonstration import open_demonstration, replay
+from clawperator.replay.demonstration import open_demonstration, plan_replay, replay
 from clawperator.replay.planner import RecordedSteps, ReplayStep
 from clawperator.replay.report import ReplayReport
 from clawperator.replay.run import StepOutcome, run_steps
@@ -255,6 +256,31 @@ def test_declared_secrets_are_masked_in_the_kept_screens(
     assert "Dark theme" not in kept
 
 
+def test_a_typed_text_that_is_a_declared_secret_is_proved_and_masked(
+    target: ReplayTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "clawperator.toml").write_text('secrets = ["TITLE"]\n')
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    monkeypatch.setenv("TITLE", "Tr0ub4dor")
+
+    def write(phone: SimulatedPhone) -> None:
+        phone.person.tap("Notes")
+        phone.person.tap("Add note")
+        phone.person.tap("Title")
+        phone.person.type("Tr0ub4dor")
+        phone.person.back()
+        phone.person.tap("Save")
+
+    demonstration = open_demonstration(record(write, tmp_path))
+    shown: list[StepOutcome] = []
+    with target.fresh() as (_, connected):
+        report = replay(demonstration, connected, on_step=shown.append)
+    assert report.ok, report
+    plan = plan_replay(demonstration)
+    assert b"Tr0ub4dor" not in msgspec.json.encode((report, plan))
+    assert not any("Tr0ub4dor" in outcome.step.description for outcome in shown)
+
+
 # Why the screen is another one
 
 
@@ -281,7 +307,7 @@ def test_another_app_in_front_is_named(target: ReplayTarget, tmp_path: Path) -> 
         error = replay(demonstration, connected, on_step=surprise).error
     assert isinstance(error, dict)
     assert error["details"]["cause"] == "other_app"
-    assert error["hint"] == "Close it with 'clawperator close com.android.chrome', then replay again."
+    assert error["hint"] == "Run 'clawperator close com.android.chrome' to close it, then replay again."
 
 
 def test_an_app_that_left_the_front_is_named_with_the_home_screen(target: ReplayTarget, tmp_path: Path) -> None:
@@ -439,7 +465,7 @@ def test_a_password_is_refused_before_anything_is_touched(target: ReplayTarget, 
         assert refused.value.code == "REPLAY_TEXT_HIDDEN"
         assert refused.value.hint
         last = demonstration.recorded.steps[3].seq
-        assert f"--until {last}" in refused.value.hint
+        assert f"until {last}." in refused.value.hint
         assert replay(demonstration, connected, last=last).ok
 
 

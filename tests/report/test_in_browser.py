@@ -166,9 +166,9 @@ def test_a_comparison_opens_at_its_divergence_and_shows_all_reasons(tmp_path: Pa
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with ada.ndjson and bob.ndjson: the recordings of docs/testing-your-app.md."""
+    """A folder with ada.ndjson and bob.ndjson: the recordings of docs/start/testing-your-app.md."""
     folder = tmp_path_factory.mktemp("orders")
-    page = (REPOSITORY / "docs" / "testing-your-app.md").read_text("utf-8")
+    page = (REPOSITORY / "docs" / "start" / "testing-your-app.md").read_text("utf-8")
     found = re.search(r"cat > pizza.toml <<'END'\n(.*?)\nEND", page, re.DOTALL)
     assert found is not None
     (folder / "pizza.toml").write_text(found[1])

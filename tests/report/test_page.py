@@ -156,8 +156,8 @@ def test_many_long_texts_are_cut_shorter() -> None:
 def test_too_many_nodes_and_screens_are_left_out_with_a_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clawperator.report.screens.MAX_SCREENS", 2)
-    monkeypatch.setattr("clawperator.report.screens.MAX_NODES", 3)
+    monkeypatch.setattr("clawperator.report.page.MAX_SCREENS", 2)
+    monkeypatch.setattr("clawperator.report.page.MAX_NODES", 3)
     trees = [screen(*(node(f"{k} {i}", f"[0,{9 * i}][9,{9 * i + 9}]") for i in range(9))) for k in range(4)]
     report = report_of(tmp_path, [window(k, snapshot=tree) for k, tree in enumerate(trees)])
     assert [len(one[2]) for one in report.data["screens"]] == [3, 3]

@@ -43,7 +43,7 @@ def test_anything_else_is_refused(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     error = refused(path)
     assert error.code == "REPORT_FAILED"
-    assert "skills run" in error.hint
+    assert "result of a replay or of a skill" in error.hint
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -78,7 +78,7 @@ def test_only_recordings_can_be_compared(tmp_path: Path) -> None:
     run = tmp_path / "run.json"
     run.write_text(json.dumps({"skillResult": None}))
     error = refused(run, run=str(recording))
-    assert error.hint == f"Run 'clawperator report {recording} --compare {run}', or leave --compare out."
+    assert error.hint == f"Run 'clawperator report {recording} --compare {run}', or compare with nothing."
 
 
 def test_the_inputs_are_not_overwritten(tmp_path: Path) -> None:

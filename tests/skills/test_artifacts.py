@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.skills.artifacts import fingerprint
+from clawperator.skills.validation import fingerprint
 from tests.skills.sample_skills import ID, write_skill
 from tests.support.running import Ran, clawperator
 

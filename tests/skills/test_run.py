@@ -10,16 +10,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract.skill_result import FRAME_MARKER
 from clawperator.errors import ClawError
-from clawperator.skills import process
-from clawperator.skills.process import run_script
+from clawperator.skills import run as run_module
 from clawperator.skills.registry import read_registry
-from clawperator.skills.run import SkillRunRequest, is_newer_contract, read_frame, run_skill
+from clawperator.skills.run import SkillRunRequest, is_newer_contract, read_frame, run_script, run_skill
 from tests.skills.sample_skills import ID, frame, write_skill
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, clawperator
@@ -358,7 +358,7 @@ def test_an_invalid_skill_does_not_run(tmp_path: Path) -> None:
 
 
 def test_a_timeout_kills_the_whole_process_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_TERM_SECONDS", 0.3)
+    monkeypatch.setattr(run_module, "_TERM_SECONDS", 0.3)
     script = (
         "import os, signal, subprocess, sys, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -391,7 +391,7 @@ def test_a_child_that_holds_the_streams_open_does_not_delay_the_run(tmp_path: Pa
 
 
 def test_a_skill_with_too_much_output_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "MAX_OUTPUT_BYTES", 100_000)
+    monkeypatch.setattr(run_module, "MAX_OUTPUT_BYTES", 100_000)
     ran = run(write_skill(tmp_path, "while True: print('x' * 1000)"))
     assert ran.json["code"] == "SKILL_EXECUTION_FAILED"
     assert len(ran.json["stdout"]) == 100_000
@@ -494,7 +494,7 @@ SLEEPERS = (
 
 
 def test_a_stopped_skill_is_killed_with_its_process_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_TERM_SECONDS", 0.3)
+    monkeypatch.setattr(run_module, "_TERM_SECONDS", 0.3)
     chunks: list[bytes] = []
     registry = read_registry(str(write_skill(tmp_path, SLEEPERS + "time.sleep(600)")))
     started = time.monotonic()
@@ -525,3 +525,23 @@ def test_an_argument_or_device_that_is_not_text_is_refused(tmp_path: Path, odd: 
     for argv in (["--", odd], ["--device", odd]):
         ran = run(registry, *argv)
         assert (ran.code, ran.json["code"]) == (1, "SKILL_INPUT_INVALID")
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_declared_secrets_are_masked_in_what_a_skill_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    monkeypatch.setenv("SHOP_PASSWORD", "hunter2")
+    (tmp_path / "clawperator.toml").write_text('secrets = ["SHOP_PASSWORD"]\n')
+    result = frame(checkpoints=[{"id": "in", "status": "ok", "note": "typed hunter2"}], inputs={"x": ["hunter2"]})
+    script = f"import sys\nprint('is hunter2', file=sys.stderr)\nprint({framed(result)!r})\nsys.exit({code})\n"
+    registry = read_registry(str(write_skill(tmp_path, script)))
+    heard: list[bytes] = []
+    try:
+        ran = msgspec.json.encode(run_skill(registry, SkillRunRequest(ID), lambda _, data: heard.append(data)))
+    except ClawError as e:
+        assert code
+        ran = msgspec.json.encode(e.document())
+    assert "typed ••••" in ran.decode()
+    assert b"hunter2" not in ran + b"".join(heard)

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.phone.apps import settings_pages, solar, video
-from clawperator.phone.apps.built_in import built_in_apps
+from clawperator.phone.apps import settings, solar, video
+from clawperator.phone.core.phone import built_in_apps
 from clawperator.phone.process.server import PhoneServer
 from clawperator.phone.toolkit import views
 from clawperator.phone.toolkit.context import AppContext
@@ -212,9 +212,9 @@ def test_a_wrong_saved_value_fails_the_verification(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("phone", "rebuilt_apps")
 def test_a_renamed_settings_row_fails_at_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, *rest = settings_pages.PAGES["battery"].rows
-    renamed = settings_pages.SettingsPage("Battery", (msgspec.structs.replace(first, title="Charge"), *rest))
-    monkeypatch.setitem(settings_pages.PAGES, "battery", renamed)
+    first, *rest = settings.PAGES["battery"].rows
+    renamed = settings.SettingsPage("Battery", (msgspec.structs.replace(first, title="Charge"), *rest))
+    monkeypatch.setitem(settings.PAGES, "battery", renamed)
     # Screens keep the pages that they were built from.
     with running_phone_server("claw-2"):
         assert failed_at(run(SETTINGS, "--device", "claw-2")) == "clicked:battery"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clawperator.agent.sessions.store import SessionStore
-from clawperator.commands.registry import leaves
+from clawperator.contract.commands import leaves
 from clawperator.device.backends import operator_driver
 from clawperator.errors import ClawError
 from soak import faults, references, runner

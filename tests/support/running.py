@@ -38,7 +38,7 @@ def claw(*argv: str, stdin: bytes = b"") -> Ran:
 def claw_json(*argv: str, stdin: bytes = b"") -> Ran:
     """Run ``claw`` in JSON mode. Checks that stderr is empty and that the document has the exit code."""
     ran = claw(*argv, "--output-format", "json", stdin=stdin)
-    assert ran.err == ""
+    assert ran.err == "", ran.err
     assert ran.json["exit_code"] == ran.code
     return ran
 

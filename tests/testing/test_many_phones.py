@@ -7,8 +7,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from clawperator.testing import many_phones, simulated_phone
-from clawperator.testing.many_phones import PhoneCount
+from clawperator.testing import phone as phones
+from clawperator.testing import simulated_phone
+from clawperator.testing.phone import PhoneCount
 
 SETTINGS = "com.android.settings"
 
@@ -16,7 +17,7 @@ SETTINGS = "com.android.settings"
 @pytest.fixture(autouse=True)
 def count(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A count of its own, which freezes after every two phones."""
-    monkeypatch.setattr(many_phones, "FREEZE_EVERY", 2)
+    monkeypatch.setattr(phones, "FREEZE_EVERY", 2)
     monkeypatch.setattr("clawperator.testing.phone.OPEN_PHONES", PhoneCount())
     gc.unfreeze()  # the tests freeze what they share
     yield

@@ -75,14 +75,14 @@ def test_a_failed_search_names_near_matches(any_phone: AndroidPhone) -> None:
     assert "Display" in missed.value.hint
 
 
-def test_hints_of_a_phone_in_this_process_name_keywords_and_methods(phone: SimulatedPhone) -> None:
+def test_hints_of_a_phone_in_this_process_name_elements_and_methods(phone: SimulatedPhone) -> None:
     phone.open_app(SETTINGS)
     ref = phone.snapshot().outline.partition('button "Display"')[0].split()[-1]
     failing: dict[str, Callable[[], object]] = {
-        f"text='Display' ({ref})": lambda: phone.click("Displya"),
-        "id='com.android.settings:id/recycler_view'": lambda: phone.read(id="recycler_vie"),
-        "container={'text': 'Display'}": lambda: phone.read("x", container={"text": "Displya"}),
-        f"text='Display' ({ref})?": lambda: phone.enter_text("hello", text="Displya"),
+        f'text "Display" ({ref})': lambda: phone.click("Displya"),
+        'id "com.android.settings:id/recycler_view"': lambda: phone.read(id="recycler_vie"),
+        'container text "Display"': lambda: phone.read("x", container={"text": "Displya"}),
+        f'text "Display" ({ref})?': lambda: phone.enter_text("hello", text="Displya"),
     }
     for expected, call in failing.items():
         with pytest.raises(ClawError) as missed:
@@ -293,7 +293,7 @@ def test_the_launcher_cannot_be_opened_as_an_app(any_phone: AndroidPhone) -> Non
     with pytest.raises(ClawError) as info:
         any_phone.open_app("com.android.launcher3")
     assert info.value.code == "APP_NOT_FOUND"
-    assert "press home" in str(info.value.hint)
+    assert info.value.hint.startswith("Call phone.press(key='home') to show the launcher")
 
 
 def test_other_schemes_must_be_allowed(any_phone: AndroidPhone) -> None:

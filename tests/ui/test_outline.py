@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator._base.text import is_blank
-from clawperator.ui.node import Bounds, Hierarchy, Node
-from clawperator.ui.outline import OutlineElement, outline_of, screen_frame
-from clawperator.ui.outline_text import outline_objects, quote, render_outline
+from clawperator.ui.node import Bounds, Hierarchy, Node, visible_nodes
+from clawperator.ui.outline import OutlineElement, outline_objects, outline_of, quote, render_outline, screen_frame
 from clawperator.ui.parse import parse_hierarchy
-from clawperator.ui.visible import visible_nodes
 from tests.ui.trees import DUMPS, REAL_DUMPS, hierarchies, hierarchy, node
 
 FRAME = Bounds(0, 0, 100, 100)

@@ -8,25 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.ui.node import Bounds
-from clawperator.ui.outline import Outline, outline_of, screen_frame
-from clawperator.ui.outline_text import (
+from clawperator.ui.node import Bounds, visible_nodes
+from clawperator.ui.outline import (
     EarlierLine,
+    Outline,
     changed_lines,
     earlier_lines,
     has_other_order,
+    outline_of,
     quote,
     render_outline,
+    screen_frame,
 )
 from clawperator.ui.parse import parse_hierarchy
-from clawperator.ui.visible import visible_nodes
 from tests.support.built_in_screens import built_in_screens
 from tests.support.paths import REPOSITORY
 from tests.ui.trees import DUMPS, hierarchy, node
 
 MAX_MEDIAN = 0.07
 MAX_WORST = 0.12
-PAGE = REPOSITORY / "docs" / "snapshots.md"
+PAGE = REPOSITORY / "docs" / "guides" / "snapshots.md"
 _ROW = re.compile(r"\| ([^|]+) \| ([0-9.]+) % \| ([0-9.]+) % \|")
 # The numbers in the documentation are rounded, and apps change a little.
 _ROUNDED = 0.006

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from clawperator.contract.limits import MAX_HIERARCHY_BYTES, MAX_HIERARCHY_DEPTH, MAX_HIERARCHY_NODES
 from clawperator.errors import ClawError
-from clawperator.ui.node import Bounds
+from clawperator.ui.node import Bounds, visible_nodes
 from clawperator.ui.parse import parse_hierarchy
-from clawperator.ui.visible import visible_nodes
 from tests.ui.trees import DUMPS, REAL_DUMPS
 
 HEAD = "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>"

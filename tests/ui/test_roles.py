@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.ui import roles
-from clawperator.ui.node import Node
-from clawperator.ui.roles import role_of, role_test, takes_click
+from clawperator.ui import node as nodes
+from clawperator.ui.node import Node, role_of, role_test, takes_click
 from tests.ui.trees import node
 
 CLASSES = [
@@ -167,8 +166,8 @@ def test_what_is_remembered_of_names_has_a_limit() -> None:
     for i in range(5_000):
         role_of(node(class_=f"a.Class{i}"))
     role_of(node(class_="x" * 10_000))
-    assert len(roles._KIND_OF_CLASS) <= 4_096
-    assert max(map(len, roles._KIND_OF_CLASS)) <= 256
+    assert len(nodes._KIND_OF_CLASS) <= 4_096
+    assert max(map(len, nodes._KIND_OF_CLASS)) <= 256
     assert role_of(node(class_="after.that.a.Button")) == "button"
 
 

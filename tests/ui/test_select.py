@@ -12,17 +12,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from clawperator.contract.selectors import HOST_FIELDS, NodeMatcher, NodeSelector
-from clawperator.ui.node import Bounds, Hierarchy, Node
-from clawperator.ui.roles import role_of
+from clawperator.ui.node import Bounds, Hierarchy, Node, role_of, visible_nodes
 from clawperator.ui.select import (
     AmbiguousSelectorError,
     compile_matcher,
-    find_node,
     find_nodes,
-    matches,
     select_nodes,
 )
-from clawperator.ui.visible import visible_nodes
 from tests.ui.trees import hierarchies, hierarchy, node
 
 LARGE_FRAME = Bounds(0, 0, 1000, 2000)
@@ -64,7 +60,7 @@ def test_a_node_matches_when_every_field_holds(
     expected: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
     made = node(**attributes)  # type: ignore[arg-type] # none of the keys is extras
-    assert matches(made, NodeMatcher(**matcher)) is expected
+    assert compile_matcher(NodeMatcher(**matcher))(made) is expected
 
 
 @pytest.mark.parametrize(
@@ -80,15 +76,12 @@ def test_a_node_matches_when_every_field_holds(
 )
 def test_an_empty_field_is_a_demand_too(field: str, bare: bool, full: bool) -> None:  # noqa: FBT001 - columns of the table
     matcher = NodeMatcher(**{field: ""})
-    assert matches(node(content_desc="", resource_id=""), matcher) is bare
-    assert matches(node(text="a", content_desc="b", resource_id="c", class_="d"), matcher) is full
+    assert compile_matcher(matcher)(node(content_desc="", resource_id="")) is bare
+    assert compile_matcher(matcher)(node(text="a", content_desc="b", resource_id="c", class_="d")) is full
 
 
 def test_the_first_found_is_the_first_depth_first() -> None:
     tree = hierarchy(node(node(node(text="x", resource_id="deep")), node(text="x", resource_id="beside")))
-    found = find_node(tree, NodeMatcher(textEquals="x"), LARGE_FRAME)
-    assert found is not None
-    assert found.resource_id == "deep"
     assert [each.resource_id for each in find_nodes(tree, NodeMatcher(textEquals="x"), LARGE_FRAME)] == [
         "deep",
         "beside",
@@ -98,7 +91,7 @@ def test_the_first_found_is_the_first_depth_first() -> None:
 def test_what_cannot_be_seen_is_not_found() -> None:
     hidden = node(node(text="x"), bounds="[0,0][0,0]")
     away = node(text="x", bounds="[0,3000][10,3010]")
-    assert find_node(hierarchy(node(hidden, away)), NodeMatcher(textEquals="x"), LARGE_FRAME) is None
+    assert find_nodes(hierarchy(node(hidden, away)), NodeMatcher(textEquals="x"), LARGE_FRAME) == []
 
 
 def test_a_search_below_a_node_stays_there() -> None:
@@ -128,9 +121,8 @@ def test_a_matcher_is_compiled_once() -> None:
 )
 def test_a_search_finds_what_matches_among_what_is_seen(tree: Hierarchy, given_fields: dict[str, str]) -> None:
     matcher = NodeMatcher(**given_fields)
-    expected = [each for each in visible_nodes(tree, LARGE_FRAME) if matches(each, matcher)]
+    expected = [each for each in visible_nodes(tree, LARGE_FRAME) if compile_matcher(matcher)(each)]
     assert find_nodes(tree, matcher, LARGE_FRAME) == expected
-    assert find_node(tree, matcher, LARGE_FRAME) is (expected[0] if expected else None)
     for each in expected:
         wanted = given_fields.get("textContains", "")
         assert wanted.casefold() in each.label.casefold()
@@ -141,7 +133,7 @@ def selector(**fields: Any) -> NodeSelector:
     return msgspec.convert({name.rstrip("_"): value for name, value in fields.items()}, NodeSelector)
 
 
-# A naive oracle: every definition of docs/selectors.md, written as one condition on one node.
+# A naive oracle: every definition of docs/guides/selectors.md, written as one condition on one node.
 
 
 def _related(screen: list[Node], nested: NodeSelector) -> list[Node]:

@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
-from clawperator.ui.node import Bounds, Hierarchy
+from clawperator.ui.node import Bounds, Hierarchy, visible_nodes
 from clawperator.ui.select import find_nodes
 from clawperator.ui.suggest import contract_selector, nearest_matches, plain_selector, suggest_selectors
-from clawperator.ui.visible import visible_nodes
 from tests.ui.test_select import ROWS, screens
 from tests.ui.trees import hierarchy, node
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.ui.node import Bounds, Hierarchy
-from clawperator.ui.visible import keep_visible, visible_nodes
+from clawperator.ui.node import Bounds, Hierarchy, keep_visible, visible_nodes
 from tests.ui.trees import hierarchies, hierarchy, node
 
 FRAME = Bounds(0, 0, 1000, 2000)

@@ -80,7 +80,7 @@ def command_timeout(cause: ClawError | None = None) -> ClawError:
     The hint is that of the cause: more time seldom helps to find what is not there.
     """
     if cause is None:
-        hint = "Retry with a larger --timeout (timeoutMs), or split the actions over several executions."
+        hint = "Retry with a longer timeout, or split the actions over several executions."
         return ClawError("COMMAND_TIMEOUT", "the execution reached its timeout", hint=hint)
     return ClawError(
         "COMMAND_TIMEOUT",

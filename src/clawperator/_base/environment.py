@@ -46,7 +46,7 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
             raise ClawError(
                 "USAGE",
                 f"invalid variable name {name!r}",
-                hint="Give the name only: --pass-env OPENAI_API_KEY.",
+                hint="Give the name only, such as OPENAI_API_KEY.",
                 operation="pass_env",
                 target=name,
             )

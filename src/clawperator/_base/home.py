@@ -53,6 +53,11 @@ def config_file() -> str:
     return os.path.join(product_home(), "clawperator.toml")
 
 
+def has_config() -> bool:
+    """Whether the user has a configuration. Cheaper than to read it."""
+    return os.path.lexists(config_file())
+
+
 def check_serial(serial: str) -> str:
     if not SERIAL.fullmatch(serial):
         raise ClawError(
@@ -69,27 +74,11 @@ class PhoneFolder:
     def __init__(self, serial: str) -> None:
         self.serial = check_serial(serial)
         self.path = os.path.join(product_home(), "phones", serial)
-
-    @property
-    def files(self) -> str:
-        return os.path.join(self.path, "files")
-
-    @property
-    def setup(self) -> str:
-        """The folder of what the phone was set up with."""
-        return os.path.join(self.path, "setup")
-
-    @property
-    def log(self) -> str:
-        return os.path.join(self.path, "phone.log")
-
-    @property
-    def _lock(self) -> str:
-        return os.path.join(self.path, "lock")
-
-    @property
-    def _record(self) -> str:
-        return os.path.join(self.path, "phone.json")
+        self.files = os.path.join(self.path, "files")
+        self.setup = os.path.join(self.path, "setup")  # what the phone was set up with
+        self.log = os.path.join(self.path, "phone.log")
+        self._lock = os.path.join(self.path, "lock")
+        self._record = os.path.join(self.path, "phone.json")
 
     def exists(self) -> bool:
         return os.path.isdir(self.path)

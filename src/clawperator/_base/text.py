@@ -5,9 +5,12 @@ differ from Python's.
 """
 
 import re
+import time
 import warnings
 from collections.abc import Iterable
 from typing import Any
+
+import msgspec
 
 # Removed by String.prototype.trim: white space, line ends and the byte order mark.
 _JS_SPACE = (
@@ -127,3 +130,63 @@ def nearest(word: str, names: Iterable[str], at_most: int) -> str | None:
 def count(number: int, noun: str) -> str:
     """ "1 skill", "3 skills"."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def utc_timestamp(seconds: float) -> str:
+    """A time of ``time.time`` in ISO 8601, in UTC with milliseconds."""
+    whole_seconds = int(seconds)
+    date = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole_seconds))
+    return f"{date}.{int((seconds - whole_seconds) * 1000):03d}Z"
+
+
+SHORTEST = 4  # of a known secret that is replaced anywhere, also within a word
+_LONG = 32  # of a longer one the beginning is replaced, too, where a text was cut with "…"
+# Around a shorter one. An attribute such as index="1" is no text of the user; text="1" is.
+_WORD_START = r"""(?:(?<![^\s"'“\u2018«(:=,/])(?<!=")|(?<=\btext=")|(?<=content-desc="))"""
+_WORD_END = r"""(?![^\s"'”\u2019»).,;:!?/])"""
+# Around one that is a whole value: a whole text, or all that stands in quotes.
+_VALUE_START = r"""(?:\A|(?<=["'“\u2018«])(?<!=")|(?<=\btext=")|(?<=content-desc=")|(?<=\bhint="))"""
+_VALUE_END = r"""(?=\Z|\\{0,4}["'”\u2019»])"""
+
+
+def literal_pattern(secrets: Iterable[str], *, whole: bool = False) -> re.Pattern[str] | None:
+    """A pattern of these secrets in all their spellings; None for none.
+
+    Those of four characters and more match anywhere, short ones as words, or with ``whole`` as whole values.
+    """
+    # Longest first: a secret that starts with another one is replaced completely.
+    known = {spelling for secret in secrets if secret.strip() for spelling in spellings(secret)}
+    ordered = sorted(known, key=lambda secret: (-len(secret), secret))
+    start, end = (_VALUE_START, _VALUE_END) if whole else (_WORD_START, _WORD_END)
+    patterns = [
+        re.escape(secret) if len(secret.strip()) >= SHORTEST else f"{start}{re.escape(secret)}{end}"
+        for secret in ordered
+    ]
+    patterns += [rf"{re.escape(secret[:_LONG])}[^\n]{{0,4000}}?…" for secret in ordered if len(secret) > _LONG]
+    return re.compile("|".join(patterns)) if patterns else None
+
+
+def spellings(secret: str) -> tuple[str, ...]:
+    """A secret as plain text, in JSON and in XML."""
+    secret = replace_surrogates(secret)
+    in_json = msgspec.json.encode(secret).decode()[1:-1]
+    in_xml = secret.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    in_attribute = in_xml.replace('"', "&quot;")
+    return secret, in_json, in_xml, in_attribute, in_attribute.replace("'", "&apos;")
+
+
+def replace_surrogates(text: str) -> str:
+    if is_encodable(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+class Grammar:
+    """A regular expression for whole texts, compiled when it is first used: few commands need one."""
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self.pattern = pattern
+        self._flags = flags
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        return re.fullmatch(self.pattern, text, self._flags)

@@ -159,22 +159,23 @@ def _read(path: str) -> bytes:
 
 def trust_folder(folder: str) -> None:
     """Remember the folder as it is now."""
-    try:
-        digest = folder_hash(folder)
-    except OSError as e:
-        raise _unusable(e.filename or folder, why(e)) from e
+    digest = _digest(folder, folder_files)
     with _changing() as store:
         store.folders[os.path.realpath(folder)] = digest
 
 
 def trust_registry(registry: str) -> None:
     """Remember a registry as it is now."""
-    try:
-        digest = _hash(_registry_files(registry))
-    except OSError as e:
-        raise _unusable(e.filename or registry, why(e)) from e
+    digest = _digest(registry, _registry_files)
     with _changing() as store:
         store.registries[os.path.realpath(registry)] = digest
+
+
+def _digest(path: str, files: Callable[[str], list[str]]) -> str:
+    try:
+        return _hash(files(path))
+    except OSError as e:
+        raise _unusable(e.filename or path, why(e)) from e
 
 
 def forget_folder(folder: str) -> bool:

@@ -26,8 +26,7 @@ from clawperator._base.trust import (
     SETTINGS_NAMES,
     config_home,
 )
-from clawperator.agent.sessions.files import DEFAULT_DIRECTORY, EVIDENCE_SUFFIX, SUFFIX
-from clawperator.agent.sessions.records import is_session_file
+from clawperator.agent.sessions.records import DEFAULT_DIRECTORY, EVIDENCE_SUFFIX, SUFFIX, is_session_file
 from clawperator.errors import ClawError
 
 Use = Literal["read", "write"]

@@ -38,6 +38,7 @@ KINDS: Mapping[str, str] = {
 _CLAW_HINTS: Mapping[str, str] = {
     "RESULT_ENVELOPE_TIMEOUT": "Run 'clawperator doctor' to check the phone, then try again.",
     "SKILL_EXECUTION_TIMEOUT": "Run the command with a larger --timeout-seconds.",
+    "TURN_TIMEOUT": "Run it again with a larger --timeout-seconds.",
     "TARGET_NOT_FOUND": "Run 'clawperator snapshot' to see what is on the screen.",
     "INSTRUCTION_CHECK_FAILED": "Run 'claw bootstrap \"what is on the screen\"' to see what is there.",
 }

@@ -3,13 +3,9 @@
 In a file the instructions are a section between two markers. Only that section is ever replaced.
 """
 
-from typing import Literal
+from clawperator.contract.commands import Command, leaves
+from clawperator.operations.servers import InstructionFormat
 
-from clawperator.commands.model import Command
-from clawperator.commands.registry import leaves
-
-InstructionFormat = Literal["agents", "skill"]
-INSTRUCTION_FORMATS: tuple[InstructionFormat, ...] = ("agents", "skill")
 BEGIN, END = "<!-- clawperator: begin -->", "<!-- clawperator: end -->"
 # With the markers and the head of a SKILL.md the whole text has at most 3,600 bytes.
 MOST_BYTES = 3_600
@@ -126,4 +122,4 @@ def _commands(most: int) -> str:
 def _rank(entry: tuple[str, Command]) -> tuple[bool, bool]:
     """Actions first, recordings last; otherwise the order of the registry."""
     name, command = entry
-    return name.startswith("recording"), not command.execution
+    return name.startswith("recording"), not command.is_action

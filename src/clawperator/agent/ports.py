@@ -7,10 +7,11 @@ from msgspec import Struct
 
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.confinement import WorkingFolder
-from clawperator.agent.sessions.files import DEFAULT_DIRECTORY
-from clawperator.agent.sessions.records import Denial, Usage
-from clawperator.commands.model import LEVELS, BackendName, Level
+from clawperator.agent.sessions.records import DEFAULT_DIRECTORY, Denial, Usage
+from clawperator.contract.commands import BackendName
+from clawperator.contract.fields import LEVELS, Level
 from clawperator.errors import ClawError
+from clawperator.policy.rules import PolicyEntry
 
 __all__ = [
     "LEVELS",
@@ -88,6 +89,10 @@ class ToolResult(Struct, frozen=True):
     screen: ScreenView | None = None
 
 
+def failed_result(error: ClawError, **more: Any) -> ToolResult:
+    return ToolResult(handled=False, message=error.message, error=error, **more)
+
+
 class ToolContext(Struct, frozen=True):
     """The environment of a tool call: deadline, working folder, phone and backend.
 
@@ -115,12 +120,10 @@ class ToolContext(Struct, frozen=True):
 class Tool(Struct, frozen=True, kw_only=True):
     """A tool. ``schema`` returns the JSON Schema of its parameters.
 
-    ``subjects`` extracts the parts of the parameters that policy rules match; without it they match all of them.
-    ``resolve`` returns the parameters with names resolved on the device, before the policy is checked.
-    ``performs`` are the other tools that a call performs as well, ``grants`` further names for allow rules.
-    The gate of operations decides on the calls of a tool that ``is_gated``.
+    ``own_entry`` returns what a policy decides on, if that is more than its name. A tool that ``is_gated`` passes
+    the gate when it runs; the registry passes the others through it.
     ``model_tool`` is the tool through which models use it; models get a tool with an empty
-    one as it is, and do not get one without. They do not see the ``rare`` parameters.
+    one as it is, and do not get one without. ``shape`` is the Struct of its parameters, if it is a tool of ours.
     """
 
     name: str
@@ -131,14 +134,16 @@ class Tool(Struct, frozen=True, kw_only=True):
     run: Callable[[Mapping[str, Any], ToolContext], ToolResult]
     aliases: tuple[str, ...] = ()
     family: str = "action"  # action, observation, recording, skill, doctor, mcp
-    subjects: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
-    resolve: Callable[[Mapping[str, Any], ToolContext], Mapping[str, Any]] | None = None
-    performs: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
-    grants: tuple[str, ...] = ()
+    own_entry: Callable[[], PolicyEntry] | None = None
     is_gated: bool = False
     takes_app_name: bool = False  # prompts with the name of an app lead to it
     model_tool: str | None = ""
-    rare: frozenset[str] = frozenset()
+    shape: Any = None
+
+    @property
+    def entry(self) -> PolicyEntry:
+        """What a policy decides on."""
+        return PolicyEntry(self.name, self.level, self.aliases) if self.own_entry is None else self.own_entry()
 
 
 class Exchange(Struct, frozen=True):

@@ -5,15 +5,16 @@
     <folder>/.claw/settings.local.json                            the user's for this project
 
     {"permissions": {"defaultMode": "act", "allow": [], "deny": [], "ask": []},
-     "mcpServers": {"name": {"command": "program", "args": [], "env": {}, "cwd": ".", "timeouts": {"call": 60}}}}
+     "mcpServers": {"name": {"command": "program", "args": [], "env": {}, "cwd": ".", "timeouts": {"call": 60}},
+                    "other": {"url": "https://host/mcp", "headers": {"Authorization": "Bearer ${NAME}"}}}}
 
 The files of a folder that the user has not trusted (``claw trust``) can only restrict: their deny and ask rules
 and a stricter mode apply; allow rules, a less strict mode and servers are ignored with a warning.
 
 Rule lists are concatenated, so a deny rule of any layer stays in force. A later layer that sets a server's command
-redefines the server; otherwise it overrides single keys. ``disabled`` servers are dropped. Invalid content becomes
-a warning and the rest applies; if it could contain restrictions, the mode falls back to read-only. A file without
-any known key counts as unreadable: something may have overwritten it.
+or URL redefines the server; otherwise it overrides single keys. ``disabled`` servers are dropped. Invalid content
+becomes a warning and the rest applies; if it could contain restrictions, the mode falls back to read-only. A file
+without any known key counts as unreadable: something may have overwritten it.
 """
 
 import os
@@ -28,7 +29,7 @@ from msgspec import Struct
 from clawperator._base.files import open_regular, why
 from clawperator._base.text import printable
 from clawperator._base.trust import CONTROL_FOLDER, SETTINGS_NAMES, Trust, config_home, folder_trust, is_users_own
-from clawperator.commands.model import LEVELS, Level
+from clawperator.contract.fields import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.policy.rules import DEFAULT_MODE, Policy, PolicyRule, read_level, read_rule
 
@@ -38,7 +39,8 @@ _MOST_SERVERS = 64
 _MOST_WARNINGS = 100
 _LONGEST_SECONDS = 3_600.0
 _KEYS = ("permissions", "mcpServers", "$schema")
-_SERVER_KEYS = ("command", "args", "env", "cwd", "timeouts", "disabled")
+_SERVER_KEYS = ("command", "args", "env", "cwd", "url", "headers", "timeouts", "disabled")
+_SERVER_TYPES = ("stdio", "http", "streamable-http")
 
 
 class Permissions(Struct, frozen=True):
@@ -65,18 +67,21 @@ class McpTimeouts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class McpServer(Struct, frozen=True):
-    """How to start an MCP server. ``source`` is the settings file that sets its command.
+    """How to start an MCP server, or the ``url`` of one that runs. ``source`` is the file that sets it.
 
-    ``pass_env`` are further variables of our environment that it receives.
+    ``pass_env`` are further variables of our environment that a program receives. ``headers`` are sent with every
+    request; ``${NAME}`` in a value stands for a variable.
     """
 
-    command: str
+    command: str = ""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
     cwd: str | None = None
     timeouts: McpTimeouts = McpTimeouts()
     source: str = ""
     pass_env: tuple[str, ...] = ()
+    url: str = ""
+    headers: Mapping[str, str] = {}
 
 
 class AgentSettings(Struct, frozen=True):
@@ -257,9 +262,9 @@ class _Layers:
             if not name.strip() or not isinstance(item, dict):
                 self._warn(path, f"{where} must be an object with a name")
                 continue
-            if item.get("type", "stdio") != "stdio" or "url" in item:
+            if item.get("type", _SERVER_TYPES[0]) not in _SERVER_TYPES:
                 if item.get("disabled") is not True:
-                    self._warn(path, f"{where}: only stdio servers are supported")
+                    self._warn(path, f"{where}: only stdio and streamable HTTP servers are supported")
                 continue
             given = {key: item[key] for key in _SERVER_KEYS if key in item}
             for key in item:
@@ -268,7 +273,7 @@ class _Layers:
             self._merge_server(name, given, path)
 
     def _merge_server(self, name: str, given: dict[str, Any], path: str) -> None:
-        if "command" in given or name not in self._servers:
+        if given.keys() & {"command", "url"} or name not in self._servers:
             self._servers[name] = (given, path)
             return
         before, source = self._servers[name]
@@ -296,7 +301,9 @@ class _Layers:
             raise ValueError("disabled must be true or false")  # noqa: TRY004 - reported like any other invalid value
         server = msgspec.convert(given, McpServer)
         texts = (server.command, server.cwd or "", *server.args, *server.env, *server.env.values())
-        if not server.command.strip() or any("\0" in text for text in texts):
+        if "url" in given:
+            _check_url(server)
+        elif not server.command.strip() or any("\0" in text for text in texts):
             raise ValueError("command must not be blank, and no argument or variable may contain a NUL character")
         limits = (server.timeouts.initialize, server.timeouts.list, server.timeouts.call)
         if not all(0 < seconds <= _LONGEST_SECONDS for seconds in limits):
@@ -305,6 +312,19 @@ class _Layers:
             server = _apart_from_folder(server)
         cwd = None if server.cwd is None else os.path.join(self._folder, server.cwd)
         return msgspec.structs.replace(server, cwd=cwd, source=source)
+
+
+def _check_url(server: McpServer) -> None:
+    """``ValueError`` for a server that cannot be reached, or that would receive a key in the clear."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(server.url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or server.command:
+        raise ValueError("url must be an http or https address, without a command")
+    if not all(text.isascii() and text.isprintable() for pair in server.headers.items() for text in pair):
+        raise ValueError("headers must be printable ASCII")
+    if server.headers and parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
+        raise ValueError("headers are not sent over plain http to another computer; use https")
 
 
 def _apart_from_folder(server: McpServer) -> McpServer:

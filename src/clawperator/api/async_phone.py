@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from clawperator.api.phone import AsyncRecording, ConnectedPhone, connect
-from clawperator.commands.model import BackendName
+from clawperator.contract.commands import BackendName
 
 P = ParamSpec("P")
 R = TypeVar("R")

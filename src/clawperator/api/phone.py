@@ -46,9 +46,9 @@ from clawperator.api.snapshot import (
     read_snapshot,
     search,
 )
-from clawperator.commands.model import BACKENDS, BackendName
 from clawperator.contract.action_params import MAX_GESTURE_MS, KeyName
 from clawperator.contract.actions import click_type
+from clawperator.contract.commands import BACKENDS, BackendName, resolve_handler
 from clawperator.contract.execution import (
     LONGEST_WAIT_MS,
     look_retry,
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
 
 _LONGEST_SHELL_MS = 3_600_000
 _SOURCE = "clawperator-python"
+_PYTHON_HINT = "clawperator.operations.hints:python_hint"
 
 Direction = Literal["down", "up", "left", "right"]
 Point = tuple[int, int]
@@ -101,6 +102,23 @@ class Expect(TypedDict, total=False):
 Expected = str | Expect | None
 
 
+class ChangeOptions(TypedDict, total=False):
+    """What methods that change the apps of the device take. See ``AndroidPhone``."""
+
+    expect: Expected
+    timeout: float | None
+
+
+class ActionOptions(ChangeOptions, total=False):
+    """What methods that act take: ``expect="Saved", settle=True, timeout=10``. See ``AndroidPhone``."""
+
+    settle: bool
+
+
+class TargetOptions(SelectorKwargs, ActionOptions, total=False):
+    """Selector keywords, and the options of an action."""
+
+
 class AndroidPhone(ABC):
     """A phone: every action is a method, and one call is one execution.
 
@@ -108,8 +126,14 @@ class AndroidPhone(ABC):
     runs on both. Times are in seconds. ``timeout`` is how long ``click``, ``enter_text`` and the methods that read
     look for their node (by default about 6.5 seconds), how long a wait waits, or else how long the method may
     take.
+
+    Methods that act take ``ActionOptions``: ``expect``, what the screen must show afterwards, ``settle``, whether
+    it must stop changing first, and ``timeout``. ``TargetOptions`` are these and the keywords of a selector,
+    ``ChangeOptions`` these without ``settle``.
     """
 
+    # Hints of errors name methods, unless the program shows them to users of the command line.
+    names_commands: bool = False
     # The time of an execution whose call gives none; None for that of its action.
     _timeout_ms: float | None = None
 
@@ -157,82 +181,47 @@ class AndroidPhone(ABC):
 
     # Apps and keys
 
-    def open_app(
-        self,
-        package: str,
-        *,
-        user: int | None = None,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
-    ) -> ActionResult:
+    def open_app(self, package: str, *, user: int | None = None, **options: Unpack[ActionOptions]) -> ActionResult:
         """Bring an app to the front, for an Android user or profile by its number, by default the current one."""
-        params = _given(applicationId=package, user=user)
-        return action_result(self._step("open_app", params | _expectation(expect, settle=settle), take=timeout))
+        return action_result(self._act("open_app", options, applicationId=package, user=user))
 
-    def open_uri(
-        self,
-        uri: str,
-        *,
-        user: int | None = None,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
-    ) -> ActionResult:
+    def open_uri(self, uri: str, *, user: int | None = None, **options: Unpack[ActionOptions]) -> ActionResult:
         """Open a link in the app that handles it."""
-        params = _given(uri=uri, user=user)
-        return action_result(self._step("open_uri", params | _expectation(expect, settle=settle), take=timeout))
+        return action_result(self._act("open_uri", options, uri=uri, user=user))
 
     def close_app(
-        self,
-        package: str,
-        *,
-        user: int | None = None,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
+        self, package: str, *, user: int | None = None, **options: Unpack[ActionOptions]
     ) -> ActionResult:
         """Force-stop an app, for every user unless one is named."""
-        params = _given(applicationId=package, user=user)
-        return action_result(self._step("close_app", params | _expectation(expect, settle=settle), take=timeout))
+        return action_result(self._act("close_app", options, applicationId=package, user=user))
 
-    def press(
-        self, key: KeyName, *, expect: Expected = None, settle: bool = False, timeout: float | None = None
-    ) -> ActionResult:
+    def press(self, key: KeyName, **options: Unpack[ActionOptions]) -> ActionResult:
         """Press a key by its name, such as ``back``, ``enter`` or ``volume_up``."""
-        return action_result(
-            self._step("press_key", {"key": key} | _expectation(expect, settle=settle), take=timeout)
-        )
+        return action_result(self._act("press_key", options, key=key))
 
-    def back(self, *, expect: Expected = None, settle: bool = False, timeout: float | None = None) -> ActionResult:
+    def back(self, **options: Unpack[ActionOptions]) -> ActionResult:
         """Press Back."""
-        return self.press("back", expect=expect, settle=settle, timeout=timeout)
+        return self.press("back", **options)
 
-    def home(self, *, expect: Expected = None, settle: bool = False, timeout: float | None = None) -> ActionResult:
+    def home(self, **options: Unpack[ActionOptions]) -> ActionResult:
         """Press Home."""
-        return self.press("home", expect=expect, settle=settle, timeout=timeout)
+        return self.press("home", **options)
 
-    def recents(
-        self, *, expect: Expected = None, settle: bool = False, timeout: float | None = None
-    ) -> ActionResult:
+    def recents(self, **options: Unpack[ActionOptions]) -> ActionResult:
         """Press Recents."""
-        return self.press("recents", expect=expect, settle=settle, timeout=timeout)
+        return self.press("recents", **options)
 
     # The device
 
     def rotate(
         self,
         orientation: Literal["portrait", "landscape", "0", "90", "180", "270", "auto"],
-        *,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
+        **options: Unpack[ActionOptions],
     ) -> ActionResult:
         """Rotate the screen; ``auto`` follows the sensor again."""
-        params = {"orientation": orientation, **_expectation(expect, settle=settle)}
-        return action_result(self._step("rotate", params, take=timeout))
+        return action_result(self._act("rotate", options, orientation=orientation))
 
-    def start_activity(  # noqa: PLR0913 - the parameters of the action
+    def start_activity(
         self,
         component: str | None = None,
         *,
@@ -240,88 +229,41 @@ class AndroidPhone(ABC):
         uri: str | None = None,
         extras: Mapping[str, str | bool | int | float] | None = None,
         user: int | None = None,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
+        **options: Unpack[ActionOptions],
     ) -> ActionResult:
         """Start an activity by its component, or by an action with data and extras."""
-        params = _given(
-            component=component,
-            action=action,
-            uri=uri,
-            extras=None if extras is None else dict(extras),
-            user=user,
-        )
-        return action_result(
-            self._step("start_activity", params | _expectation(expect, settle=settle), take=timeout)
-        )
+        given = None if extras is None else dict(extras)
+        params = {"component": component, "action": action, "uri": uri, "extras": given, "user": user}
+        return action_result(self._act("start_activity", options, **params))
 
     def install_app(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        user: int | None = None,
-        expect: Expected = None,
-        timeout: float | None = None,
+        self, path: str | os.PathLike[str], *, user: int | None = None, **options: Unpack[ChangeOptions]
     ) -> None:
         """Install an app from an APK file of this computer, for every user of the device unless one is named."""
-        self._step("install_app", _given(path=os.fspath(path), user=user) | _expectation(expect), take=timeout)
+        self._act("install_app", options, path=os.fspath(path), user=user)
 
-    def uninstall_app(
-        self,
-        package: str,
-        *,
-        user: int | None = None,
-        expect: Expected = None,
-        timeout: float | None = None,
-    ) -> None:
+    def uninstall_app(self, package: str, *, user: int | None = None, **options: Unpack[ChangeOptions]) -> None:
         """Uninstall an app with its data, for every user of the device unless one is named."""
-        self._step("uninstall_app", _given(applicationId=package, user=user) | _expectation(expect), take=timeout)
+        self._act("uninstall_app", options, applicationId=package, user=user)
 
-    def clear_app_data(
-        self,
-        package: str,
-        *,
-        user: int | None = None,
-        expect: Expected = None,
-        timeout: float | None = None,
-    ) -> None:
+    def clear_app_data(self, package: str, *, user: int | None = None, **options: Unpack[ChangeOptions]) -> None:
         """Delete the data of an app, by default that of the current user of the device."""
-        self._step("clear_app_data", _given(applicationId=package, user=user) | _expectation(expect), take=timeout)
+        self._act("clear_app_data", options, applicationId=package, user=user)
 
     def grant_permission(
-        self,
-        package: str,
-        permission: str,
-        *,
-        user: int | None = None,
-        expect: Expected = None,
-        timeout: float | None = None,
+        self, package: str, permission: str, *, user: int | None = None, **options: Unpack[ChangeOptions]
     ) -> None:
         """Grant a permission to an app, such as ``android.permission.CAMERA``."""
-        params = _given(applicationId=package, permission=permission, user=user)
-        self._step("grant_permission", params | _expectation(expect), take=timeout)
+        self._act("grant_permission", options, applicationId=package, permission=permission, user=user)
 
     def revoke_permission(
-        self,
-        package: str,
-        permission: str,
-        *,
-        user: int | None = None,
-        expect: Expected = None,
-        timeout: float | None = None,
+        self, package: str, permission: str, *, user: int | None = None, **options: Unpack[ChangeOptions]
     ) -> None:
         """Revoke a permission of an app."""
-        params = _given(applicationId=package, permission=permission, user=user)
-        self._step("revoke_permission", params | _expectation(expect), take=timeout)
+        self._act("revoke_permission", options, applicationId=package, permission=permission, user=user)
 
     def read_logcat(
-        self,
-        package: str,
-        *,
-        since: str | None = None,
-        max_lines: int | None = None,
-        timeout: float | None = None,
+        self, package: str, *, since: str | None = None, max_lines: int | None = None, timeout: float | None = None
     ) -> list[str]:
         """The log lines of an app since a duration ago such as ``30s``, by default one minute."""
         params = _given(applicationId=package, since=since, maxLines=max_lines)
@@ -329,7 +271,7 @@ class AndroidPhone(ABC):
 
     # Touch
 
-    def click(  # noqa: PLR0913 - the parameters of the action
+    def click(
         self,
         text: str | None = None,
         *,
@@ -337,21 +279,14 @@ class AndroidPhone(ABC):
         long: bool = False,
         focus: bool = False,
         duration: float | None = None,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
-        **selector: Unpack[SelectorKwargs],
+        **options: Unpack[TargetOptions],
     ) -> ActionResult:
         """Click a node or a point, press it long for ``duration`` seconds, or give it the focus."""
-        params: dict[str, Any] = click_type(long=long, focus=focus)
+        selector = _selector(options)
         matcher = find_matcher(text, selector) if coordinate else require_matcher(text, selector, "click")
-        if matcher:
-            params["matcher"] = matcher
-        if coordinate is not None:
-            x, y = coordinate
-            params["coordinate"] = {"x": x, "y": y}
-        params |= _given(durationMs=_gesture_ms(duration)) | _expectation(expect, settle=settle)
-        return action_result(self._step("click", params, look=timeout))
+        params: dict[str, Any] = click_type(long=long, focus=focus)
+        params |= {"coordinate": _coordinate(coordinate), "durationMs": _gesture_ms(duration)}
+        return action_result(self._act("click", options, matcher=matcher, **params))
 
     def swipe(  # noqa: PLR0913 - the parameters of the action
         self,
@@ -362,23 +297,15 @@ class AndroidPhone(ABC):
         text: str | None = None,
         distance: float | None = None,
         duration: float | None = None,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
-        **selector: Unpack[SelectorKwargs],
+        **options: Unpack[TargetOptions],
     ) -> ActionResult:
         """Swipe between two points, or move the finger in a direction on a node or the screen."""
-        params = _given(
-            direction=direction,
-            start=_coordinate(start),
-            end=_coordinate(end),
-            matcher=find_matcher(text, selector),
-            distanceRatio=distance,
-            durationMs=_gesture_ms(duration),
-        )
-        return action_result(self._step("swipe", params | _expectation(expect, settle=settle), look=timeout))
+        points = {"start": _coordinate(start), "end": _coordinate(end)}
+        params = {"direction": direction, "distanceRatio": distance, "durationMs": _gesture_ms(duration)}
+        matcher = find_matcher(text, _selector(options))
+        return action_result(self._act("swipe", options, matcher=matcher, **points, **params))
 
-    def drag(  # noqa: PLR0913 - the parameters of the action
+    def drag(
         self,
         text: str | None = None,
         *,
@@ -386,38 +313,24 @@ class AndroidPhone(ABC):
         to: Selector | None = None,
         end: Point | None = None,
         duration: float | None = None,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
-        **selector: Unpack[SelectorKwargs],
+        **options: Unpack[TargetOptions],
     ) -> ActionResult:
         """Press a node or a point long, move it to another, and release it."""
-        params = _given(
-            matcher=find_matcher(text, selector),
-            start=_coordinate(start),
-            toMatcher=None if to is None else require_matcher(None, to, "drag"),
-            end=_coordinate(end),
-            durationMs=_gesture_ms(duration),
-        )
-        return action_result(self._step("drag", params | _expectation(expect, settle=settle), look=timeout))
+        points = {"start": _coordinate(start), "end": _coordinate(end)}
+        target = None if to is None else require_matcher(None, to, "drag")
+        params = {"matcher": find_matcher(text, _selector(options)), "toMatcher": target, **points}
+        return action_result(self._act("drag", options, **params, durationMs=_gesture_ms(duration)))
 
     def double_tap(
-        self,
-        text: str | None = None,
-        *,
-        coordinate: Point | None = None,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
-        **selector: Unpack[SelectorKwargs],
+        self, text: str | None = None, *, coordinate: Point | None = None, **options: Unpack[TargetOptions]
     ) -> ActionResult:
         """Tap a node or a point twice."""
-        params = _given(matcher=find_matcher(text, selector), coordinate=_coordinate(coordinate))
-        return action_result(self._step("double_tap", params | _expectation(expect, settle=settle), look=timeout))
+        matcher = find_matcher(text, _selector(options))
+        return action_result(self._act("double_tap", options, matcher=matcher, coordinate=_coordinate(coordinate)))
 
     # Text
 
-    def enter_text(  # noqa: PLR0913 - the parameters of the action
+    def enter_text(
         self,
         value: str,
         *,
@@ -425,20 +338,18 @@ class AndroidPhone(ABC):
         submit: bool = False,
         clear: bool = False,
         append: bool = False,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
-        **selector: Unpack[SelectorKwargs],
+        **options: Unpack[TargetOptions],
     ) -> ActionResult:
         """Enter a text into a field, by default the focused one.
 
         It replaces what the field has, unless ``append``. An empty text empties the field.
         """
-        params = {**_given(matcher=find_matcher(text, selector)), "text": value, "submit": submit}
-        params |= {"clear": clear or not value, **({"append": True} if append else {})}
-        return action_result(self._step("enter_text", params | _expectation(expect, settle=settle), look=timeout))
+        params = {"text": value, "submit": submit, "clear": clear or not value, "append": append or None}
+        return action_result(
+            self._act("enter_text", options, matcher=find_matcher(text, _selector(options)), **params)
+        )
 
-    def enter_secret(  # noqa: PLR0913 - the parameters of the action
+    def enter_secret(
         self,
         *,
         env: str | None = None,
@@ -446,48 +357,35 @@ class AndroidPhone(ABC):
         text: str | None = None,
         submit: bool = False,
         clear: bool = False,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
-        **selector: Unpack[SelectorKwargs],
+        **options: Unpack[TargetOptions],
     ) -> ActionResult:
         """Enter the text of an environment variable or of a file. It is in no document, log or result."""
         source = _given(env=env, file=None if file is None else os.fspath(file))
-        params = {**_given(matcher=find_matcher(text, selector)), "textFrom": source, "submit": submit}
-        params |= {"clear": clear, **_expectation(expect, settle=settle)}
-        return action_result(self._step("enter_text", params, look=timeout))
+        params = {"textFrom": source, "submit": submit, "clear": clear}
+        return action_result(
+            self._act("enter_text", options, matcher=find_matcher(text, _selector(options)), **params)
+        )
 
     # The name of the command.
     type = enter_text
 
-    def submit(
-        self,
-        text: str | None = None,
-        *,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
-        **selector: Unpack[SelectorKwargs],
-    ) -> ActionResult:
+    def submit(self, text: str | None = None, **options: Unpack[TargetOptions]) -> ActionResult:
         """Submit a field with the keyboard's action, by default the focused field."""
-        params = _given(matcher=find_matcher(text, selector))
-        return action_result(self._step("submit_text", params | _expectation(expect, settle=settle), look=timeout))
+        return action_result(self._act("submit_text", options, matcher=find_matcher(text, _selector(options))))
 
     # Scrolling
 
-    def scroll(  # noqa: PLR0913 - the parameters of the action
+    def scroll(
         self,
         direction: Direction = "down",
         *,
         container: Selector | None = None,
         distance: float | None = None,
-        expect: Expected = None,
-        settle: bool = False,
-        timeout: float | None = None,
+        **options: Unpack[ActionOptions],
     ) -> Scrolled:
         """Scroll once. ``distance`` is the fraction of the container that one swipe covers."""
-        params = _given(direction=direction, container=_container(container), distanceRatio=distance)
-        return read_scrolled(self._step("scroll", params | _expectation(expect, settle=settle), take=timeout))
+        params = {"direction": direction, "container": _container(container), "distanceRatio": distance}
+        return read_scrolled(self._act("scroll", options, **params))
 
     def scroll_until(  # noqa: PLR0913 - the parameters of the action
         self,
@@ -680,9 +578,7 @@ class AndroidPhone(ABC):
         self, text: str | None = None, *, timeout: float = 10, **selector: Unpack[SelectorKwargs]
     ) -> FoundNode:
         """Wait until a node is on the screen."""
-        limit = milliseconds(timeout, LONGEST_WAIT_MS)
-        params = {"matcher": require_matcher(text, selector, "wait"), "timeoutMs": limit}
-        data = self._step("wait_for_node", params, wait_ms=limit).data
+        data = self._wait("wait_for_node", timeout, matcher=require_matcher(text, selector, "wait")).data
         return FoundNode(data.get("resource_id", ""), data.get("label", ""))
 
     def wait_for_nav(
@@ -694,9 +590,8 @@ class AndroidPhone(ABC):
         **selector: Unpack[SelectorKwargs],
     ) -> Arrived:
         """Wait until an app is in the foreground or a node is visible, whichever comes first."""
-        limit = milliseconds(timeout, MAX_NAVIGATION_TIMEOUT_MS)
-        params = _given(expectedPackage=package, expectedNode=find_matcher(text, selector), timeoutMs=limit)
-        data = self._step("wait_for_navigation", params, wait_ms=limit).data
+        params = {"expectedPackage": package, "expectedNode": find_matcher(text, selector)}
+        data = self._wait("wait_for_navigation", timeout, MAX_NAVIGATION_TIMEOUT_MS, **params).data
         return Arrived(data.get("resolved_package"), read_count(data, "elapsed_ms"))
 
     def sleep(self, seconds: float) -> None:
@@ -708,9 +603,7 @@ class AndroidPhone(ABC):
         self, text: str | None = None, *, timeout: float = 10, **selector: Unpack[SelectorKwargs]
     ) -> None:
         """Wait until no node on the screen matches."""
-        limit = milliseconds(timeout, LONGEST_WAIT_MS)
-        params = {"matcher": require_matcher(text, selector, "wait_until_gone"), "timeoutMs": limit}
-        self._step("wait_until_gone", params, wait_ms=limit)
+        self._wait("wait_until_gone", timeout, matcher=require_matcher(text, selector, "wait_until_gone"))
 
     def wait_for_text_change(
         self,
@@ -721,30 +614,22 @@ class AndroidPhone(ABC):
         **selector: Unpack[SelectorKwargs],
     ) -> str:
         """Wait until the label of a node differs from ``old``, by default from its label now, and return it."""
-        limit = milliseconds(timeout, LONGEST_WAIT_MS)
         matcher = require_matcher(text, selector, "wait_for_text_change")
-        params = _given(matcher=matcher, text=old, timeoutMs=limit)
-        return required_value(self._step("wait_for_text_change", params, wait_ms=limit), "text")
+        return required_value(self._wait("wait_for_text_change", timeout, matcher=matcher, text=old), "text")
 
     def wait_until_idle(self, *, quiet: float | None = None, timeout: float = 10) -> None:
         """Wait until the screen has not changed for ``quiet`` seconds, by default half a second."""
-        limit = milliseconds(timeout, LONGEST_WAIT_MS)
         quiet_ms = None if quiet is None else milliseconds(quiet, LONGEST_WAIT_MS)
-        self._step("wait_until_idle", _given(quietMs=quiet_ms, timeoutMs=limit), wait_ms=limit)
+        self._wait("wait_until_idle", timeout, quietMs=quiet_ms)
 
     def wait_for_any(self, *selectors: str | Selector, timeout: float = 10) -> tuple[int, FoundNode]:
         """Wait until a node matches one of the selectors, which are labels or dictionaries.
 
         Returns the index of that selector, and the node.
         """
-        limit = milliseconds(timeout, LONGEST_WAIT_MS)
-        listed = [
-            require_matcher(one, {}, "wait_for_any")
-            if isinstance(one, str)
-            else require_matcher(None, one, "wait_for_any")
-            for one in selectors
-        ]
-        step = self._step("wait_for_any", {"selectors": listed, "timeoutMs": limit}, wait_ms=limit)
+        named: list[Selector] = [{"text": one} if isinstance(one, str) else one for one in selectors]
+        listed = [require_matcher(None, one, "wait_for_any") for one in named]
+        step = self._wait("wait_for_any", timeout, selectors=listed)
         found = FoundNode(step.data.get("resource_id", ""), step.data.get("label", ""))
         return read_count(step.data, "matched_index"), found
 
@@ -780,6 +665,20 @@ class AndroidPhone(ABC):
 
     # Running an action
 
+    def _act(self, action: str, options: Mapping[str, Any], /, **params: Any) -> StepResult:
+        """The step of an action with the options of its method. Parameters that are None are left out.
+
+        With a ``matcher``, even one that is None, ``timeout`` is how long it looks for its node; otherwise how
+        long it may take. ``TypeError`` for an unknown option.
+        """
+        looks = "matcher" in params
+        if not looks and (unknown := _selector(options)):
+            raise TypeError(f"unknown keyword {next(iter(unknown))!r} of {action}")
+        after = _expectation(options.get("expect"), settle=options.get("settle", False))
+        return self._step(
+            action, _given(**params) | after, **{"look" if looks else "take": options.get("timeout")}
+        )
+
     def _step(
         self,
         action: str,
@@ -803,7 +702,24 @@ class AndroidPhone(ABC):
         if take is not None:
             timeout_ms = milliseconds(take, MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS)
         document = single_action(action, params, timeout_ms=timeout_ms, source=_SOURCE)
-        return only_step(self._execute(document), self.serial)
+        with self._naming_methods():
+            return only_step(self._execute(document), self.serial)
+
+    def _wait(self, action: str, timeout: float, most_ms: int = LONGEST_WAIT_MS, /, **params: Any) -> StepResult:
+        """The step of an action that waits for this many seconds. Parameters that are None are left out."""
+        limit = milliseconds(timeout, most_ms)
+        return self._step(action, _given(**params, timeoutMs=limit), wait_ms=limit)
+
+    @contextmanager
+    def _naming_methods(self) -> Iterator[None]:
+        """Hints of errors in this block name methods."""
+        try:
+            yield
+        except ClawError as e:
+            hint = e.hint if self.names_commands else resolve_handler(_PYTHON_HINT)(e.hint)
+            if hint == e.hint:
+                raise
+            raise e.with_(hint=hint).with_traceback(e.__traceback__) from e.__cause__
 
     def _execute(self, document: dict[str, Any]) -> ResultEnvelope:
         """Run a document, and pass it with its result to the listeners."""
@@ -824,7 +740,8 @@ class AndroidPhone(ABC):
         self, text: str | None, selector: SelectorKwargs, timeout: float | None, *, several: bool
     ) -> list["Node"]:
         references = self._references() if "ref" in selector else None
-        return search(self._screen(timeout), text, selector, references, several=several)
+        with self._naming_methods():
+            return search(self._screen(timeout), text, selector, references, several=several)
 
     def _screen(self, timeout: float | None) -> ScreenSearch:
         return self.snapshot(timeout=timeout)
@@ -861,8 +778,8 @@ class ConnectedPhone(AndroidPhone):
         timeout: float | None = None,
     ) -> str:
         """Pull a recording from the device, by default the last one. Returns the path of the file."""
-        from clawperator.device.operators import find_operator
         from clawperator.device.recordings import PULL_SECONDS, pull_recording
+        from clawperator.device.settings import find_operator
         from clawperator.policy.gate import check_call
 
         check_call("recording_pull", "act", session_id or "")
@@ -876,7 +793,7 @@ class ConnectedPhone(AndroidPhone):
 
         A shell can do anything: under a policy it requires the level full.
         """
-        from clawperator.device.adb.quoting import command_line
+        from clawperator.device.adb.client import command_line
         from clawperator.policy.gate import check_call
 
         check_call("shell", "full", command_line(command, *arguments), command)
@@ -1042,6 +959,11 @@ def _expectation(expect: Expected, *, settle: bool = False) -> dict[str, Any]:
     if "timeout" in given:
         params["timeoutMs"] = milliseconds(given["timeout"], LONGEST_WAIT_MS)
     return {"expect": params, **settling}
+
+
+def _selector(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords that are not options of every action."""
+    return {name: value for name, value in options.items() if name not in ActionOptions.__annotations__}
 
 
 def _given(**params: Any) -> dict[str, Any]:

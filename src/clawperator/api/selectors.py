@@ -5,36 +5,6 @@ from typing import Any, TypedDict
 
 from clawperator.errors import ClawError
 
-# The field of each keyword.
-FIELDS = {
-    "text": "textEquals",
-    "text_contains": "textContains",
-    "text_matches": "textMatches",
-    "id": "resourceId",
-    "desc": "contentDescEquals",
-    "desc_contains": "contentDescContains",
-    "desc_matches": "contentDescMatches",
-    "role": "role",
-    "class_name": "className",
-    "ref": "ref",
-    "checked": "checked",
-    "enabled": "enabled",
-    "focused": "focused",
-    "selected": "selected",
-    "scrollable": "scrollable",
-    "password": "password",
-    "ancestor": "ancestor",
-    "descendant": "descendant",
-    "sibling": "sibling",
-    "below": "below",
-    "above": "above",
-    "left_of": "leftOf",
-    "right_of": "rightOf",
-    "not_": "not",
-    "any_of": "anyOf",
-    "index": "index",
-    "unique": "unique",
-}
 # Keywords whose value is a selector.
 _NESTED = ("ancestor", "descendant", "sibling", "below", "above", "left_of", "right_of", "not_")
 
@@ -83,6 +53,22 @@ class Selector(SelectorKwargs, total=False):
     """A whole selector as a dictionary: ``container={"role": "list"}``."""
 
     text: str
+
+
+def _field(keyword: str) -> str:
+    """The name of a keyword in documents, where it is the same in camel case."""
+    first, *rest = keyword.split("_")
+    return first + "".join(map(str.capitalize, rest))
+
+
+# The field of each keyword.
+FIELDS = {name: _field(name) for name in ("text", *SelectorKwargs.__annotations__)} | {
+    "text": "textEquals",
+    "id": "resourceId",
+    "desc": "contentDescEquals",
+    "desc_contains": "contentDescContains",
+    "desc_matches": "contentDescMatches",
+}
 
 
 def find_matcher(text: str | None, selector: Mapping[str, Any]) -> dict[str, Any] | None:

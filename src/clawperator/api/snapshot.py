@@ -10,9 +10,8 @@ from clawperator._base.text import one_line
 from clawperator._base.typed import convert
 from clawperator.api.results import json_value, read_count, required_value
 from clawperator.api.selectors import SelectorKwargs, find_matcher, require_matcher
-from clawperator.contract.results import StepResult
+from clawperator.contract.results import StepResult, snapshot_id
 from clawperator.contract.selectors import NodeSelector
-from clawperator.contract.wire import snapshot_id
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds
 
@@ -85,8 +84,7 @@ class Snapshot(ScreenSearch, Struct, frozen=True, dict=True):
     @cached_property
     def outline(self) -> str:
         """One line for each element that a user can see or touch, with its reference."""
-        from clawperator.ui.outline import outline_of
-        from clawperator.ui.outline_text import render_outline
+        from clawperator.ui.outline import outline_of, render_outline
 
         made = outline_of(self.hierarchy, self.frame, overlay=self.overlay_package)
         if self._references is not None:
@@ -152,7 +150,7 @@ def search(
     ``NODE_AMBIGUOUS`` when only one may match and not ``several`` are wanted.
     """
     from clawperator.engine.selection import select
-    from clawperator.ui.visible import visible_nodes
+    from clawperator.ui.node import visible_nodes
 
     matcher = find_matcher(text, selector)
     if matcher is None:

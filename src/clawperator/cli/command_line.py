@@ -11,18 +11,25 @@ from msgspec import Struct
 from clawperator._base.text import distance, is_blank, nearest, read_number
 from clawperator.cli.console import Console
 from clawperator.cli.parsing import (
+    ArgvParser,
     ParsedArguments,
     by_name,
     chosen,
     help_hint,
     invalid,
     needs_value,
-    parse,
     takes_no_value,
     usage,
 )
-from clawperator.commands.model import Command
-from clawperator.commands.registry import GLOBALS, MODULES, SYNONYMS, find_by_path, find_command, replacement
+from clawperator.contract.commands import (
+    GLOBALS,
+    MODULES,
+    SYNONYMS,
+    Command,
+    find_by_path,
+    find_command,
+    replacement,
+)
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
@@ -72,12 +79,6 @@ class Call(Struct, frozen=True):
     options: GlobalOptions
     console: Console
     caller: "Caller | None" = None
-
-    def require(self, value: str | None, wanted: str) -> str:
-        """The value; ``USAGE`` when it is missing or blank."""
-        if value is None or is_blank(value):
-            raise usage(f"{self.name} needs {wanted}", help_hint(self.name))
-        return value
 
     @property
     def word(self) -> str | None:
@@ -203,7 +204,7 @@ def _options(given: dict[str, Any]) -> GlobalOptions:
 
 def read_arguments(command: Command, tokens: list[str], title: str) -> ParsedArguments:
     """The flags and words of a command. ``title`` is its full name: ``recording parse``."""
-    arguments = parse(command, tokens, title=title, strict=False, shared=GLOBALS)
+    arguments = ArgvParser(command, tokens, title=title, strict=False, shared=GLOBALS).run()
     surplus = [] if command.usage.endswith("...]") else arguments.words[len(command.usage.split()) :]
     if command.usage == "[<ref>]" and arguments.words and not _is_reference(arguments.words[0]):
         surplus = arguments.words
@@ -249,9 +250,9 @@ def find_named(words: Sequence[str]) -> tuple[Command, Command | None]:
     command = find_command(words[0])
     if command is None:
         raise _unknown_command(list(words))
-    if not command.subcommands or len(words) == 1:
+    if not command.family or len(words) == 1:
         return command, None
-    subcommand = find_command(words[1], command.subcommands)
+    subcommand = find_command(words[1], command)
     if subcommand is None:
         names = [one.name for one in command.subcommands]
         near = nearest(words[1], names, max(2, len(words[1]) // 2))

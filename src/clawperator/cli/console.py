@@ -1,10 +1,12 @@
 """The answer on stdout; messages on stderr, filtered by level; a status line on a terminal."""
 
 import os
+import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import IO
 
 from clawperator._base.text import printable
@@ -39,10 +41,14 @@ class Console:
     def note(self, text: str) -> None:
         self.lines("info", [f"clawperator: {text}"])
 
-    def progress(self, title: str) -> "Progress | None":
-        """A progress meter, if stderr is a terminal or the level is debug."""
+    @contextmanager
+    def progress(self, title: str) -> "Iterator[Progress | None]":
+        """A progress meter, if stderr is a terminal or the level is debug. It is erased at the end."""
         is_terminal = self.is_terminal
-        return Progress(self, title, rewrite=is_terminal) if is_terminal or self.is_enabled("debug") else None
+        try:
+            yield Progress(self, title, rewrite=is_terminal) if is_terminal or self.is_enabled("debug") else None
+        finally:
+            self.erase_status()
 
     @property
     def is_terminal(self) -> bool:
@@ -96,9 +102,6 @@ class Progress:
         else:
             self._console.write(text + "\n")
 
-    def done(self) -> None:
-        self._console.erase_status()
-
 
 def _one_row(text: str, ending: str) -> str:
     """A text and its ending, cut to one row of the terminal: a longer one could not be erased."""
@@ -139,15 +142,11 @@ def stream_bytes(data: bytes) -> None:
 
 def print_bytes(text: bytes, code: int) -> int:
     """Print a line. Returns the given exit code, or 1 when the line could not be written completely."""
-    return _print(lambda out: out.write(text), code)
+    return print_pieces(lambda out: out.write(text), code)
 
 
-def print_pieces(write_to: Callable[[IO[bytes]], None], code: int) -> int:
+def print_pieces(write: Callable[[IO[bytes]], object], code: int) -> int:
     """Print a document that is written in pieces; like ``print_bytes``."""
-    return _print(write_to, code)
-
-
-def _print(write: Callable[[IO[bytes]], object], code: int) -> int:
     if sys.stdout is None:
         return code or 1
     try:
@@ -164,3 +163,57 @@ def _discard_stdout() -> None:
     """The reader is gone: keep the interpreter from flushing once more at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def interrupt_on_signals(cancel: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Turn SIGTERM and SIGINT into ``KeyboardInterrupt``, so that what this process started is ended too.
+
+    ``cancel`` is called first: an exception at a bad moment may be lost, a cancelled deadline is not.
+    """
+    import threading  # most commands do without it
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        cancel()
+        raise KeyboardInterrupt
+
+    handled = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        handled.append(signal.SIGINT)
+    before = [(number, signal.signal(number, interrupt)) for number in handled]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+def ignore_signals() -> None:
+    """Ignore SIGINT and SIGTERM: the work is done, and only the answer is left to print.
+
+    ``run`` of ``claw`` restores them once the answer is rendered.
+    """
+    import threading
+
+    if threading.current_thread() is threading.main_thread():
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def signal_restorer() -> Callable[[], None]:
+    """A function that restores the signal handlers of now."""
+    before = [(number, signal.getsignal(number)) for number in _SIGNALS]
+
+    def restore() -> None:
+        for number, handler in before:
+            if handler is not None and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+
+    return restore

@@ -1,16 +1,15 @@
 """Run a command line of ``clawperator``: find the command, call its handler, print one document."""
 
 import io
-import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
+from clawperator._base.config import default_output
 from clawperator._base.notes import listening
-from clawperator._base.settings import default_output
-from clawperator._base.text import encodable
+from clawperator._base.typed import encode_document
 from clawperator.cli.command_line import (
     Call,
     CommandResult,
@@ -28,55 +27,30 @@ from clawperator.cli.command_line import (
 )
 from clawperator.cli.console import Console, print_bytes, print_pieces
 from clawperator.cli.parsing import help_hint, unknown_flag, usage
-from clawperator.commands.model import POLICY_VARIABLE, Command, resolve_handler
-from clawperator.commands.registry import GLOBALS
+from clawperator.contract.commands import GLOBALS, Command, resolve_handler
 from clawperator.errors import ClawError
 
 # These documents are printed on one line whatever format was requested.
 _COMPACT = ("USAGE", "MISSING_ARGUMENT")
+T = TypeVar("T")
 
 
 def run(argv: list[str]) -> int:
     """Run a command line, print one document or text, and return the exit code."""
-    text, code = _run_line(argv, _print_result)
-    return code if text is None else print_bytes(text, code)
-
-
-def render_line(argv: list[str]) -> tuple[bytes | None, int]:
-    """Run a command line; its output and exit code. The output is None when it was streamed to stdout."""
-    return _run_line(argv)
-
-
-def render_call(call: Call) -> tuple[bytes | None, int, ClawError | None]:
-    """Run a parsed command, as ``render_line`` runs a line. Also returns the error that it raised."""
-    return _render_work(lambda: run_call(call), call.options)
-
-
-# Writes a large document or the text of text mode; its exit code.
-_Printer = Callable[[LargeResult | ReadableResult], int]
-
-
-def _print_result(result: LargeResult | ReadableResult) -> int:
-    if isinstance(result, LargeResult):
-        return print_pieces(result.write_to, result.exit_code)
-    code = result.exit_code
-    if result.text is not None:
-        code = print_bytes(result.text.encode(), code)
-    if result.problem is not None:
-        Console("error").write(result.problem + "\n")
-    return code
-
-
-def _run_line(argv: list[str], printer: _Printer | None = None) -> tuple[bytes | None, int]:
     try:
         options, rest = split_globals(argv)
         prints_help = options.help or rest[:1] in ([], ["help"])
         if options.default_output and not prints_help and (chosen := default_output()) != "json":
             options = replace(options, pretty=chosen == "pretty", text=chosen == "text")
     except ClawError as e:
-        return _render(CommandResult(e.document(), 1), GlobalOptions(text=_wants_text(argv)), printer)
-    text, code, _ = _render_work(lambda: _dispatch(options, rest, argv), options, printer)
-    return text, code
+        return _print(CommandResult(e.document(), 1), GlobalOptions(text=_wants_text(argv)))
+    return _finish(lambda: _dispatch(options, rest, argv), options, _print)[0]
+
+
+def render_call(call: Call) -> tuple[bytes, int, ClawError | None]:
+    """Run a parsed command; its output and exit code, and the error that it raised."""
+    (text, code), error = _finish(lambda: run_call(call), call.options, _render)
+    return text, code, error
 
 
 def _wants_text(argv: list[str]) -> bool:
@@ -90,11 +64,12 @@ def _wants_text(argv: list[str]) -> bool:
         return False
 
 
-def _render_work(
-    work: Callable[[], HandlerResult], options: GlobalOptions, printer: _Printer | None = None
-) -> tuple[bytes | None, int, ClawError | None]:
+def _finish(
+    work: Callable[[], HandlerResult], options: GlobalOptions, report: Callable[[HandlerResult, GlobalOptions], T]
+) -> tuple[T, ClawError | None]:
+    """Do the work and report its result, or the error that either of them raises."""
     try:
-        return (*_render(work(), options, printer), None)
+        return report(work(), options), None
     except ClawError as e:
         error, code = e, 1
     except KeyboardInterrupt:
@@ -106,8 +81,8 @@ def _render_work(
     if options.text:
         from clawperator.cli.text.render import readable_error
 
-        return (*_render(readable_error(error, code), options, printer), error)
-    return (*_render(CommandResult(error.document(), code), options), error)
+        return report(readable_error(error, code), options), error
+    return report(CommandResult(error.document(), code), options), error
 
 
 def _interrupted() -> ClawError:
@@ -136,7 +111,7 @@ def _dispatch(options: GlobalOptions, rest: list[str], argv: list[str]) -> Handl
     if rest[0].startswith("-"):
         raise unknown_flag(rest[0], "", (), GLOBALS)
     command, subcommand = find_named(rest)
-    if not command.subcommands:
+    if not command.family:
         return _call(command, command.name, rest[1:], options)
     if subcommand is None:
         names = ", ".join(one.name for one in command.subcommands)
@@ -147,11 +122,6 @@ def _dispatch(options: GlobalOptions, rest: list[str], argv: list[str]) -> Handl
 def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions) -> HandlerResult:
     console = Console(options.log_level)
     arguments = read_arguments(command, tokens, name)
-    if POLICY_VARIABLE in os.environ and not command.is_operation:  # started by a claw: its policy holds here too
-        from clawperator.policy.commands import command_entry
-        from clawperator.policy.gate import check_calls
-
-        check_calls([(command_entry(command, name, arguments.words, arguments.values), {})])
     call = Call(name, arguments, options, console)
     try:
         with listening(None if options.json else console.note, _tracer(console), console.show_status):
@@ -208,17 +178,26 @@ def _number(options: GlobalOptions) -> float:
         return 0
 
 
-def _render(
-    result: HandlerResult, options: GlobalOptions, printer: _Printer | None = None
-) -> tuple[bytes | None, int]:
-    if isinstance(result, StreamedResult):
-        return None, 0
+def _print(result: HandlerResult, options: GlobalOptions) -> int:
+    """Print a result; its exit code. A large document is written in pieces, the error of text mode to stderr."""
     if options.text:
         result = _readable(result, None)
-    if isinstance(result, LargeResult | ReadableResult) and printer is not None:
-        return None, printer(result)
+    if isinstance(result, LargeResult):
+        return print_pieces(result.write_to, result.exit_code)
     if isinstance(result, ReadableResult):
-        return (result.text or "").encode(), result.exit_code
+        code = result.exit_code
+        if result.text is not None:
+            code = print_bytes(result.text.encode(), code)
+        if result.problem is not None:
+            Console("error").write(result.problem + "\n")
+        return code
+    return 0 if isinstance(result, StreamedResult) else print_bytes(*_render(result, options))
+
+
+def _render(result: HandlerResult, options: GlobalOptions) -> tuple[bytes, int]:
+    """The output of a result, and its exit code. Nothing is left of what was streamed."""
+    if isinstance(result, StreamedResult):
+        return b"", 0
     if isinstance(result, LargeResult):
         collected = io.BytesIO()
         result.write_to(collected)
@@ -230,10 +209,7 @@ def _render(
 
 
 def _encode(document: Any, options: GlobalOptions) -> bytes:
-    try:
-        text = msgspec.json.encode(document)
-    except UnicodeEncodeError:  # a file name or argument that is not text
-        text = msgspec.json.encode(encodable(msgspec.to_builtins(document)))
+    text = encode_document(document)
     if options.pretty and not (isinstance(document, dict) and document.get("code") in _COMPACT):
         return msgspec.json.format(text, indent=2)
     return text

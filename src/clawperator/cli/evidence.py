@@ -15,8 +15,8 @@ from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.outcome import run_to_end
 from clawperator.cli.parsing import ParsedArguments, usage
 from clawperator.cli.time_limit import paused_limit
-from clawperator.commands.model import BackendName
 from clawperator.contract.actions import ACTIONS
+from clawperator.contract.commands import BackendName
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class EvidenceRecorder:
                 self._bundle.capture("after", self._source, no_picture=_SECRET_TYPED if about.secrets else "")
             run = FinishedRun(
                 command=about.command,
-                argv=tuple(self._argv()),
+                argv=list(self._argv()),
                 deviceId=self._source.device.serial if self._source else about.device,
                 exitCode=exit_code,
                 status=status,
@@ -110,11 +110,11 @@ class EvidenceRecorder:
         return tuple(found)
 
     def _argv(self) -> list[str]:
-        from clawperator.agent.redaction import Redactor, environment_secrets
+        from clawperator.agent.redaction import Redactor, host_secrets
         from clawperator.ui.node import HIDDEN
 
         typed = self._about.typed
-        redactor = Redactor((*environment_secrets(), *typed))
+        redactor = Redactor((*host_secrets(), *typed))
         argv: list[str] = []
         before = ""
         for word in self._about.argv:
@@ -125,12 +125,9 @@ class EvidenceRecorder:
 
 
 def with_evidence(
-    call: Call, about: RunDescription, run: Callable[[], CommandResult], folder: str | None = None
+    call: Call, about: RunDescription, run: Callable[[], CommandResult], folder: str
 ) -> CommandResult:
-    """Run a command, and keep its evidence if ``--evidence`` is given. Captures do not count for ``--timeout``."""
-    folder = folder or call.arguments.get(FLAG)
-    if folder is None:
-        return run()
+    """Run a command, and keep its evidence in a folder. Captures do not count for ``--timeout``."""
     recorder = EvidenceRecorder(folder, about)
     with paused_limit():
         recorder.before()

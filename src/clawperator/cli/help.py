@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clawperator import __version__
 from clawperator.cli.command_line import Call, TextResult, find_named
-from clawperator.commands.model import Command, Flag
+from clawperator.contract.commands import Command, Flag
 
 if TYPE_CHECKING:
     from clawperator.operations.call import ApprovedCall, Caller
@@ -45,7 +45,7 @@ def help_text(words: list[str]) -> str:
 
     ``UNKNOWN_COMMAND`` or ``USAGE`` when there is no command of that name.
     """
-    from clawperator.commands.registry import GLOBALS, find_by_path
+    from clawperator.contract.commands import GLOBALS, find_by_path
 
     named = list(takewhile(lambda word: not word.startswith("-"), words))
     if not named:
@@ -65,7 +65,7 @@ def help_text(words: list[str]) -> str:
 
 def claw_help_text(command: Command | None) -> str:
     """Help for one command of ``claw``, or for all."""
-    from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
+    from clawperator.operations.claw import CLAW_COMMANDS, CLAW_GLOBALS
 
     if command is not None:
         return command_help(command, "claw", command.name)

@@ -1,7 +1,5 @@
 """Commands that are operations: flags and words into parameters, the user as the caller, the result as output."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -9,14 +7,14 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from clawperator._base.notes import show_status
-from clawperator._base.text import encodable, is_blank, printable, read_number
+from clawperator._base.text import encodable, is_blank, printable
 from clawperator._base.typed import convert
 from clawperator.cli.command_line import Call, CommandResult, HandlerResult, LargeResult
-from clawperator.cli.console import Progress
-from clawperator.cli.parsing import ParsedArguments, help_hint, invalid, usage
-from clawperator.commands.model import BackendName, resolve_handler
+from clawperator.cli.parsing import help_hint, invalid, usage
+from clawperator.contract.commands import BackendName, resolve_handler
+from clawperator.contract.fields import read_field
 from clawperator.operations.call import CLI, Caller, approve
-from clawperator.operations.model import Operation, ParamField, Params, find_operation
+from clawperator.operations.model import Operation, Params, find_operation
 
 _LONGEST_MS = 24 * 3_600_000
 
@@ -57,7 +55,9 @@ def read_params(operation: Operation, line: Call) -> Params:
     missing = []
     words = list(line.arguments.words)  # a word that is given by its flag leaves them to the fields after it
     for field in operation.fields:
-        value = _value(field, line.arguments, words, hint)
+        value = read_field(field, line.arguments.values.get(field.flag) if field.has_flag else None, words)
+        if isinstance(value, str) and field.type in (int, float):
+            raise usage(f"{CLI.spell(field)} must be a number, not {value!r}", hint)
         if value is UNSET and field.use.names_device:
             value = line.options.device or UNSET
         if value is not UNSET and not (field.required and isinstance(value, str) and is_blank(value)):
@@ -80,28 +80,6 @@ def read_params(operation: Operation, line: Call) -> Params:
         raise usage(f"{CLI.spell(field)}: {issue.message}", hint) from None
 
 
-def _value(field: ParamField, arguments: ParsedArguments, words: list[str], hint: str) -> Any:
-    """The value of a field on the line; ``UNSET`` when it is not given. Takes it from the remaining words."""
-    if field.is_switch:
-        return True if arguments.has(field.flag) else UNSET
-    texts = arguments.all(field.flag) if field.has_flag else ()
-    if field.use.word and not texts:
-        count = len(words) if field.is_list else 1
-        texts = tuple(words[:count])
-        del words[:count]
-    if field.is_mapping and texts:
-        return {name: setting or "on" for name, _, setting in (text.partition("=") for text in texts)}
-    if field.is_list and texts:
-        return list(texts)
-    if not texts:
-        return UNSET
-    text = texts[-1]
-    number = read_number(text) if field.takes_number else None
-    if number is None and field.type in (int, float):
-        raise usage(f"{CLI.spell(field)} must be a number, not {text!r}", hint)
-    return text if number is None else number
-
-
 # The caller
 
 
@@ -113,7 +91,7 @@ def user_caller(line: Call) -> Caller:
         warn=line.console.warn,
         lines=lambda lines: None if text else line.console.lines("info", map(printable, lines)),
         is_terminal=line.console.is_terminal,
-        meter=lambda: _meter(line),
+        meter=lambda: line.console.progress(line.name),
         on_step=lambda outcome: show_step(line, outcome),
     )
     return with_options(caller, line)
@@ -138,20 +116,9 @@ def with_options(caller: Caller, line: Call) -> Caller:
 def _backend(line: Call) -> BackendName | None:
     if not line.arguments.has("--backend"):
         return None
-    from clawperator.cli.handlers.execution import chosen_backend
+    from clawperator.cli.actions import chosen_backend
 
     return chosen_backend(line.arguments)
-
-
-@contextmanager
-def _meter(line: Call) -> Iterator[Progress | None]:
-    """A progress meter, if one is shown."""
-    meter = line.console.progress(line.name)
-    try:
-        yield meter
-    finally:
-        if meter:
-            meter.done()
 
 
 def show_step(line: Call, outcome: Any) -> None:

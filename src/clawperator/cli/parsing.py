@@ -10,7 +10,7 @@ from typing import NoReturn
 from msgspec import Struct
 
 from clawperator._base.text import nearest, read_number
-from clawperator.commands.model import Command, Flag
+from clawperator.contract.commands import Command, Flag
 from clawperator.errors import ClawError
 
 MISSING = "<missing>"
@@ -18,9 +18,6 @@ HELP_HINT = "Run 'claw --help' for the commands."
 
 # Names of the same thing in different commands.
 _ALSO_CALLED = {"--out": "--path", "--path": "--out", "--file": "--input", "--input": "--file"}
-# Limits of numbers: what a clock can wait for, and what JSON readers can hold.
-_MOST_SECONDS = 1_000_000_000
-_MOST_WHOLE = 2**63 - 1
 # Longer words get no suggestion, and are cut in messages.
 _LONGEST_GUESSED = 64
 _LONGEST_QUOTED = 200
@@ -47,27 +44,6 @@ class ParsedArguments(Struct, frozen=True):
     def all(self, flag: str) -> tuple[str, ...]:
         """The values of a flag that may be given several times."""
         return self.values.get(flag, ())
-
-    def whole(self, flag: str, default: int, *, least: int | None = 0) -> int:
-        """A whole number, not below ``least``."""
-        text = self.get(flag)
-        if text is None:
-            return default
-        number = read_number(text)
-        if not isinstance(number, int) or (least is not None and number < least) or abs(number) > _MOST_WHOLE:
-            expected = "a whole number" + ("" if least is None else f" from {least} up")
-            raise parse_error(f"argument {flag}: it must be {expected}, not {_cut(text)!r}", self.name)
-        return number
-
-    def seconds(self, flag: str) -> float | None:
-        text = self.get(flag)
-        if text is None:
-            return None
-        number = read_number(text)
-        if number is None or abs(number) > _MOST_SECONDS:
-            expected = f"a number of seconds, {_MOST_SECONDS} at most"
-            raise parse_error(f"argument {flag}: it must be {expected}, not {_cut(text)!r}", self.name)
-        return float(number)
 
 
 def usage(message: str, hint: str | None = None) -> ClawError:
@@ -98,12 +74,14 @@ def chosen(flag: Flag, text: str, title: str) -> str:
     if text.casefold() in flag.choices:
         return text.casefold()
     *most, last = flag.choices
-    raise _refused(flag, f"{flag.name} must be {', '.join(most)} or {last}, not {_cut(text)!r}", help_hint(title))
+    raise _refused(
+        flag, f"{flag.name} must be {', '.join(most)} or {last}, not {cut_word(text)!r}", help_hint(title)
+    )
 
 
 def unknown_flag(token: str, title: str, own: Iterable[Flag], shared: Iterable[Flag]) -> ClawError:
     """``USAGE`` with the nearest name among the flags of the command and the global ones."""
-    name = _cut(token.partition("=")[0])
+    name = cut_word(token.partition("=")[0])
     flags = by_name((*own, *shared))
     likely = (flag for flag in flags if flag.endswith(name[1:]) or flag == _ALSO_CALLED.get(name))
     near = nearest(name, flags, len(name) // 4) or next(likely, None)
@@ -130,24 +108,13 @@ def similar_name(word: str, names: Iterable[str]) -> str | None:
     return nearest(word, names, max(2, len(word) // 3)) if len(word) <= _LONGEST_GUESSED else None
 
 
-def parse(  # noqa: PLR0913 - the parts of one command line
-    command: Command | None,
-    tokens: list[str],
-    *,
-    title: str,
-    strict: bool,
-    shared: Iterable[Flag] = (),
-    skip: int = -1,
-) -> ParsedArguments:
-    """Parse the tokens after a command's name. Everything after a bare ``--`` is a word.
+class ArgvParser:
+    """Parses the tokens after a command's name. Everything after a bare ``--`` is a word.
 
     ``title`` is the command's name in messages, ``shared`` are flags of every command: strict mode reads them, the
-    other only suggests them. The token at ``skip`` is the command itself.
+    other only suggests them.
     """
-    return _Parser(command, tokens, title=title, strict=strict, shared=shared).run(skip)
 
-
-class _Parser:
     def __init__(
         self, command: Command | None, tokens: list[str], *, title: str, strict: bool, shared: Iterable[Flag]
     ) -> None:
@@ -163,7 +130,8 @@ class _Parser:
         self._words: list[str] = []
         self._values: dict[str, tuple[str, ...]] = {}
 
-    def run(self, skip: int) -> ParsedArguments:
+    def run(self, skip: int = -1) -> ParsedArguments:
+        """Parse the line. The token at ``skip`` is the command itself."""
         while self._place < len(self._tokens):
             token = self._tokens[self._place]
             self._place += 1
@@ -275,5 +243,6 @@ def _refused(flag: Flag, message: str, hint: str) -> ClawError:
     return invalid(message, hint) if flag.literal else usage(message, hint)
 
 
-def _cut(text: str) -> str:
+def cut_word(text: str) -> str:
+    """A word of the line, for a message."""
     return text if len(text) <= _LONGEST_GUESSED else text[:_LONGEST_GUESSED] + "…"

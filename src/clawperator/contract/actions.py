@@ -6,36 +6,47 @@ Validation, executions, schemas, tools and reference docs derive from here.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from clawperator._base.text import compile_pattern, is_blank
+from clawperator._base.text import compile_pattern, is_blank, trim, whole
 from clawperator.contract import limits
 from clawperator.contract.action_params import (
     APP_CLOSE,
+    APP_FLAGS,
     APP_LAUNCH,
     MAX_GESTURE_MS,
     ONCE,
     OPERATOR_KEYS,
+    REGISTERED,
     SESSION_ID,
     UI_READINESS,
     UI_SCROLL,
+    ActionRegistry,
+    ActionType,
     Again,
     All,
     AppParams,
     ClickAfter,
     ClickType,
+    ClickTypeAfter,
     Container,
     Coordinate,
     Direction,
     EffectParams,
+    Field,
     KeyName,
+    Label,
     NavigationMs,
+    OptionalTarget,
+    Params,
     Ratio,
+    Retry,
     Settle,
     SettleMs,
     Target,
+    Template,
     Text,
     TextSource,
     User,
@@ -44,31 +55,28 @@ from clawperator.contract.action_params import (
     cli_template,
     direct_template,
     package_rules,
+    register,
     text_rules,
 )
-from clawperator.contract.action_types import (
-    REGISTERED,
-    ActionRegistry,
-    ActionType,
-    Params,
-    Retry,
-    Template,
-    register,
+from clawperator.contract.fields import about
+from clawperator.contract.selectors import (
+    MATCHER_ALIASES,
+    MAX_SELECTOR_DEPTH,
+    NodeSelector,
+    Problem,
+    with_underscores,
 )
-from clawperator.contract.selectors import NodeSelector, Problem
 from clawperator.errors import ClawError
 
 
 @register(
-    ActionType(
-        "open_app",
-        "Open an app by package name.",
-        cli_template("open_app", 15_000, task_id="cli-action-open-app"),
-        takes_app_name=True,
-        resolves_label=True,
-        host_params=("user",),
-        model_tool="app",
-    )
+    "open_app",
+    "Open an app by package name.",
+    cli_template("open_app", 15_000, task_id="cli-action-open-app"),
+    takes_app_name=True,
+    resolves_label=True,
+    host_params=("user",),
+    model_tool="app",
 )
 class OpenAppParams(AppParams, frozen=True):
     retry: Again = APP_LAUNCH
@@ -76,15 +84,12 @@ class OpenAppParams(AppParams, frozen=True):
 
 
 @register(
-    ActionType(
-        "open_uri",
-        "Open a URI in the app that handles it.",
-        cli_template("open_uri", 15_000, task_id="cli-action-open-uri"),
-        aliases=("open_url",),
-        uri_param="uri",
-        host_params=("user",),
-        model_tool="app",
-    )
+    "open_uri",
+    "Open a URI in the app that handles it.",
+    cli_template("open_uri", 15_000, task_id="cli-action-open-uri"),
+    aliases=("open_url",),
+    host_params=("user",),
+    model_tool="app",
 )
 class OpenUriParams(EffectParams, frozen=True):
     uri: Annotated[str, Meta(max_length=limits.MAX_URI_LENGTH, description="URI to open")]
@@ -96,15 +101,13 @@ class OpenUriParams(EffectParams, frozen=True):
 
 
 @register(
-    ActionType(
-        "close_app",
-        "Force-stop an app.",
-        cli_template("close-", action_id="close"),
-        runs_on_host=True,
-        without_screen=True,
-        resolves_label=True,
-        model_tool="app",
-    )
+    "close_app",
+    "Force-stop an app.",
+    cli_template("close-", action_id="close"),
+    runs_on_host=True,
+    without_screen=True,
+    resolves_label=True,
+    model_tool="app",
 )
 class CloseAppParams(AppParams, frozen=True):
     retry: Again = APP_CLOSE
@@ -112,27 +115,24 @@ class CloseAppParams(AppParams, frozen=True):
 
 
 @register(
-    ActionType(
-        "stop_recording",
-        "Stop the running recording.",
-        cli_template("stop_recording", 15_000, task_id="cli-record-stop"),
-        family="recording",
-        model_tool="recording",
-    )
+    "stop_recording",
+    "Stop the running recording.",
+    cli_template("stop_recording", 15_000, task_id="cli-record-stop"),
+    family="recording",
+    model_tool="recording",
 )
 @register(
-    ActionType(
-        "start_recording",
-        "Start recording on the device.",
-        cli_template("start_recording", 10_000, task_id="cli-record-start"),
-        family="recording",
-        model_tool="recording",
-    )
+    "start_recording",
+    "Start recording on the device.",
+    cli_template("start_recording", 10_000, task_id="cli-record-start"),
+    family="recording",
+    model_tool="recording",
 )
 class RecordingParams(Params, frozen=True):
-    sessionId: (
-        Annotated[str, Meta(max_length=limits.MAX_ID_LENGTH, description="letters, digits, _ and -")] | UnsetType
-    ) = UNSET
+    sessionId: Annotated[
+        Annotated[str, Meta(max_length=limits.MAX_ID_LENGTH)] | UnsetType,
+        about("recording id: letters, digits, _ and -", metavar="<id>"),
+    ] = UNSET
 
     def rules(self) -> Iterator[Problem]:
         message = "may contain only letters, digits, _ and -"
@@ -140,15 +140,13 @@ class RecordingParams(Params, frozen=True):
 
 
 @register(
-    ActionType(
-        "wait_for_node",
-        "Wait until a node is on the screen.",
-        direct_template("wait-"),
-        aliases=("wait_for", "find", "find_node"),
-        family="observation",
-        read_only=True,
-        model_tool="wait",
-    )
+    "wait_for_node",
+    "Wait until a node is on the screen.",
+    direct_template("wait-"),
+    aliases=("wait_for", "find", "find_node"),
+    family="observation",
+    read_only=True,
+    model_tool="wait",
 )
 class WaitForNodeParams(Params, frozen=True):
     matcher: Target
@@ -157,26 +155,25 @@ class WaitForNodeParams(Params, frozen=True):
 
 
 @register(
-    ActionType(
-        "click",
-        "Click a node or a point.",
-        direct_template("click-"),
-        aliases=("tap", "press"),
-        host_params=("durationMs",),
-        unsettles=True,
-        in_simple_mode=True,
-        model_tool="tap",
-    )
+    "click",
+    "Click a node or a point.",
+    direct_template("click-"),
+    aliases=("tap", "press"),
+    host_params=("durationMs",),
+    unsettles=True,
+    in_simple_mode=True,
+    model_tool="tap",
 )
 class ClickParams(EffectParams, frozen=True):
-    matcher: Target | UnsetType = UNSET
-    coordinate: Annotated[Coordinate, Meta(description="point to click, instead of a node")] | UnsetType = UNSET
+    matcher: OptionalTarget = UNSET
+    coordinate: Annotated[Coordinate | UnsetType, about("point in pixels, instead of a node")] = UNSET
     clickType: ClickType = "default"
     retry: Again = UI_READINESS
-    durationMs: (
+    durationMs: Annotated[
         # Android takes a shorter touch for a tap.
-        Annotated[float, Meta(ge=500, le=MAX_GESTURE_MS, description="duration of a long click in ms")] | UnsetType
-    ) = UNSET
+        Annotated[float, Meta(ge=500, le=MAX_GESTURE_MS)] | UnsetType,
+        about("duration of a long click in ms", flag="--duration", metavar="<ms>"),
+    ] = UNSET
 
     def rules(self) -> Iterator[Problem]:
         if (self.matcher is UNSET) == (self.coordinate is UNSET):
@@ -188,7 +185,7 @@ class ClickParams(EffectParams, frozen=True):
 
 
 class ScrollGestureParams(EffectParams, frozen=True):
-    container: Container | UnsetType = UNSET
+    container: Container = UNSET
     direction: Direction = "down"
     distanceRatio: Ratio = 0.7
     settleDelayMs: SettleMs = 250
@@ -198,45 +195,39 @@ class ScrollGestureParams(EffectParams, frozen=True):
 
 
 @register(
-    ActionType(
-        "scroll_and_click",
-        "Scroll until a node is on the screen, then click it.",
-        cli_template("scroll-until-"),
-        unsettles=True,
-        model_tool="scroll",
-    )
+    "scroll_and_click",
+    "Scroll until a node is on the screen, then click it.",
+    cli_template("scroll-until-"),
+    unsettles=True,
+    model_tool="scroll",
 )
 class ScrollAndClickParams(ScrollGestureParams, frozen=True, kw_only=True):
     matcher: Target
     maxSwipes: Annotated[int, Meta(ge=1, le=limits.MAX_SWIPES, description="swipe limit")] = 10
-    clickAfter: ClickAfter = True
-    clickType: ClickType = "default"
+    clickAfter: Annotated[bool, Meta(description="click the node when it is found")] = True
+    clickType: ClickTypeAfter = "default"
     scrollRetry: Annotated[Retry, Meta(description="retry policy while scrolling")] = UI_SCROLL
     clickRetry: Annotated[Retry, Meta(description="retry policy of the click")] = UI_READINESS
 
 
 @register(
-    ActionType(
-        "scroll",
-        "Scroll a container once.",
-        cli_template("scroll-", task_id="cli-action-scroll"),
-        model_tool="scroll",
-    )
+    "scroll",
+    "Scroll a container once.",
+    cli_template("scroll-", task_id="cli-action-scroll"),
+    model_tool="scroll",
 )
 class ScrollParams(ScrollGestureParams, frozen=True):
     retry: Again = ONCE
 
 
 @register(
-    ActionType(
-        "scroll_until",
-        "Scroll until a node is on the screen or the list ends.",
-        cli_template("scroll-until-"),
-        model_tool="scroll",
-    )
+    "scroll_until",
+    "Scroll until a node is on the screen or the list ends.",
+    cli_template("scroll-until-"),
+    model_tool="scroll",
 )
 class ScrollUntilParams(ScrollGestureParams, frozen=True):
-    matcher: Target | UnsetType = UNSET
+    matcher: OptionalTarget = UNSET
     maxScrolls: Annotated[int, Meta(ge=1, le=limits.MAX_SCROLLS, description="scroll limit")] = 20
     maxDurationMs: Annotated[
         float, Meta(ge=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="time limit in ms")
@@ -246,7 +237,7 @@ class ScrollUntilParams(ScrollGestureParams, frozen=True):
         Meta(ge=1, le=limits.MAX_NO_POSITION_CHANGE_THRESHOLD, description="stop after so many without movement"),
     ] = 3
     clickAfter: ClickAfter = False
-    clickType: ClickType = "default"
+    clickType: ClickTypeAfter = "default"
 
     def rules(self) -> Iterator[Problem]:
         if self.clickAfter and self.matcher is UNSET:
@@ -254,27 +245,24 @@ class ScrollUntilParams(ScrollGestureParams, frozen=True):
 
 
 @register(
-    ActionType(
-        "read_text",
-        "Read the label of a node, or of all that match.",
-        direct_template("read-"),
-        aliases=("read",),
-        family="observation",
-        read_only=True,
-        model_tool="query",
-    )
+    "read_text",
+    "Read the label of a node, or of all that match.",
+    direct_template("read-"),
+    aliases=("read",),
+    family="observation",
+    read_only=True,
+    model_tool="query",
 )
 class ReadTextParams(Params, frozen=True):
     matcher: Target
     all: All = False
-    container: Container | UnsetType = UNSET
-    validator: (
-        Annotated[Literal["temperature", "version", "regex"], Meta(description="required form of the text")]
-        | UnsetType
-    ) = UNSET
-    validatorPattern: (
-        Annotated[str, Meta(description="regular expression that the whole text must match")] | UnsetType
-    ) = UNSET
+    container: Container = UNSET
+    validator: Annotated[
+        Literal["temperature", "version", "regex"] | UnsetType, Meta(description="required form of the text")
+    ] = UNSET
+    validatorPattern: Annotated[
+        str | UnsetType, Meta(description="regular expression that the whole text must match")
+    ] = UNSET
     retry: Again = UI_READINESS
 
     def rules(self) -> Iterator[Problem]:
@@ -290,27 +278,25 @@ class ReadTextParams(Params, frozen=True):
 
 
 @register(
-    ActionType(
-        "enter_text",
-        "Enter text into a field.",
-        direct_template("type-"),
-        aliases=("type_text", "text_entry", "input_text"),
-        host_params=("append", "textFrom"),
-        typed_param="text",
-        in_simple_mode=True,
-        model_tool="type",
-    )
+    "enter_text",
+    "Enter text into a field.",
+    direct_template("type-"),
+    aliases=("type_text", "text_entry", "input_text"),
+    host_params=("append", "textFrom"),
+    typed_param="text",
+    in_simple_mode=True,
+    model_tool="type",
 )
 class EnterTextParams(EffectParams, frozen=True):
-    matcher: Annotated[NodeSelector, Meta(description="field (default: the focused field)")] | UnsetType = UNSET
-    text: Text | UnsetType = UNSET
-    submit: Annotated[bool, Meta(description="submit after entering")] = False
-    clear: Annotated[bool, Meta(description="clear the field first")] = False
+    matcher: Field = UNSET
+    text: Text = UNSET
+    submit: Annotated[bool, about("submit after entering")] = False
+    clear: Annotated[bool, about("clear the field first")] = False
     retry: Again = UI_READINESS
-    append: Annotated[bool, Meta(description="keep what the field has, and add the text at its end")] = False
-    textFrom: (
-        Annotated[TextSource, Meta(description="where the host reads the text, instead of text")] | UnsetType
-    ) = UNSET
+    append: Annotated[bool, about("keep what the field has, and add the text at its end")] = False
+    textFrom: Annotated[
+        TextSource | UnsetType, about("where the host reads the text, instead of text", spread="")
+    ] = UNSET
 
     @property
     def only_for_host(self) -> bool:
@@ -326,43 +312,39 @@ class EnterTextParams(EffectParams, frozen=True):
 
 
 @register(
-    ActionType(
-        "snapshot_ui",
-        "Capture the screen as XML, or as a compact outline.",
-        direct_template("snapshot-", "snap", "clawperator-observe"),
-        aliases=("snapshot",),
-        family="observation",
-        read_only=True,
-        evidence="snapshot",
-        in_simple_mode=True,
-        host_params=("settle",),
-        result_params=("view", "maxTokens", "since"),
-        removed_params={"format": "The parameter format was removed; use view: xml, outline or json."},
-        model_tool="snapshot",
-    )
+    "snapshot_ui",
+    "Capture the screen as XML, or as a compact outline.",
+    direct_template("snapshot-", "snap", "clawperator-observe"),
+    aliases=("snapshot",),
+    family="observation",
+    read_only=True,
+    evidence="snapshot",
+    in_simple_mode=True,
+    host_params=("settle",),
+    result_params=("view", "maxTokens", "since"),
+    removed_params={"format": "The parameter format was removed; use view: xml, outline or json."},
+    model_tool="snapshot",
 )
 class SnapshotUiParams(ViewParams, frozen=True):
     retry: Again = UI_READINESS
 
 
 @register(
-    ActionType(
-        "take_screenshot",
-        "Capture the screen as a PNG.",
-        Template("screenshot-", "clawperator-observe", 30_000, "snap"),
-        aliases=("screenshot", "capture_screenshot"),
-        family="observation",
-        runs_on_host=True,
-        without_screen=True,
-        path_param="path",
-        result_params=("marks",),
-        evidence="screenshot",
-        model_tool="screenshot",
-    )
+    "take_screenshot",
+    "Capture the screen as a PNG.",
+    Template("screenshot-", "clawperator-observe", 30_000, "snap"),
+    aliases=("screenshot", "capture_screenshot"),
+    family="observation",
+    runs_on_host=True,
+    without_screen=True,
+    path_param="path",
+    result_params=("marks",),
+    evidence="screenshot",
+    model_tool="screenshot",
 )
 class TakeScreenshotParams(Params, frozen=True):
-    path: Annotated[str, Meta(description="output file on the host")] | UnsetType = UNSET
-    marks: Annotated[bool, Meta(description="draw the references of the outline on the picture")] = False
+    path: Annotated[str | UnsetType, about("output file on the host", aliases=("--file",), path="out")] = UNSET
+    marks: Annotated[bool, about("draw the references of the outline on the picture")] = False
     retry: Again = ONCE
 
     def rules(self) -> Iterator[Problem]:
@@ -370,29 +352,28 @@ class TakeScreenshotParams(Params, frozen=True):
 
 
 @register(
-    ActionType(
-        "sleep",
-        "Wait for a number of milliseconds.",
-        cli_template("sleep-", action_id="sleep"),
-        read_only=True,
-        model_tool="wait",
-    )
+    "sleep",
+    "Wait for a number of milliseconds.",
+    cli_template("sleep-", action_id="sleep"),
+    read_only=True,
+    model_tool="wait",
 )
 class SleepParams(Params, frozen=True):
-    durationMs: Annotated[float, Meta(ge=0, le=limits.MAX_EXECUTION_TIMEOUT_MS, description="duration in ms")]
+    durationMs: Annotated[
+        Annotated[float, Meta(ge=0, le=limits.MAX_EXECUTION_TIMEOUT_MS)],
+        about("duration in ms", word=1, metavar="<ms>"),
+    ]
 
 
 @register(
-    ActionType(
-        "press_key",
-        "Press Back, Home, Enter or another key by name.",
-        cli_template("press_key", 10_000, task_id="cli-action-press-key"),
-        aliases=("key_press",),
-        model_tool="press",
-    )
+    "press_key",
+    "Press Back, Home, Enter or another key by name.",
+    cli_template("press_key", 10_000, task_id="cli-action-press-key"),
+    aliases=("key_press",),
+    model_tool="press",
 )
 class PressKeyParams(EffectParams, frozen=True):
-    key: Annotated[KeyName, Meta(description="key to press")]
+    key: Annotated[KeyName, about("name of the key", word=1, flag="--key", aliases=("--button",))]
 
     @property
     def only_for_host(self) -> bool:
@@ -400,20 +381,19 @@ class PressKeyParams(EffectParams, frozen=True):
 
 
 @register(
-    ActionType(
-        "wait_for_navigation",
-        "Wait until an app or a node is in the foreground.",
-        direct_template("wait-for-nav-"),
-        family="observation",
-        read_only=True,
-        model_tool="wait",
-    )
+    "wait_for_navigation",
+    "Wait until an app or a node is in the foreground.",
+    direct_template("wait-for-nav-"),
+    family="observation",
+    read_only=True,
+    model_tool="wait",
 )
 class WaitForNavigationParams(Params, frozen=True, kw_only=True):
-    expectedPackage: (
-        Annotated[str, Meta(max_length=512, description="package expected in the foreground")] | UnsetType
-    ) = UNSET
-    expectedNode: Annotated[NodeSelector, Meta(description="node expected on the screen")] | UnsetType = UNSET
+    expectedPackage: Annotated[
+        Label | UnsetType,
+        about("package expected in the foreground", flag="--app", aliases=APP_FLAGS, metavar="<package>"),
+    ] = UNSET
+    expectedNode: Annotated[NodeSelector | UnsetType, about("node expected on the screen", spread="")] = UNSET
     timeoutMs: NavigationMs
 
     def rules(self) -> Iterator[Problem]:
@@ -423,15 +403,13 @@ class WaitForNavigationParams(Params, frozen=True, kw_only=True):
 
 
 @register(
-    ActionType(
-        "read_key_value_pair",
-        "Read the value next to a label.",
-        direct_template("read-value-"),
-        family="observation",
-        read_only=True,
-        host_params=("all",),
-        model_tool="query",
-    )
+    "read_key_value_pair",
+    "Read the value next to a label.",
+    direct_template("read-value-"),
+    family="observation",
+    read_only=True,
+    host_params=("all",),
+    model_tool="query",
 )
 class ReadKeyValuePairParams(Params, frozen=True):
     labelMatcher: Annotated[NodeSelector, Meta(description="node of the label")]
@@ -459,3 +437,104 @@ def click_type(*, long: bool, focus: bool) -> dict[str, str]:
             operation="validate",
         )
     return {"clickType": "long_click"} if long else {"clickType": "focus"} if focus else {}
+
+
+TOP_ALIASES: Mapping[str, str] = with_underscores(("commandId", "taskId", "expectedFormat", "timeoutMs"))
+_SPELLED = (
+    *("applicationId", "sessionId", "durationMs", "clickType", "maxSwipes", "distanceRatio", "settleDelayMs"),
+    *("maxScrolls", "maxDurationMs", "noPositionChangeThreshold", "findFirstScrollableChild", "clickAfter"),
+    *("validatorPattern", "expectedPackage", "expectedNode", "timeoutMs", "labelMatcher", "toMatcher", "quietMs"),
+)
+PARAM_ALIASES: Mapping[str, str] = {
+    **with_underscores(_SPELLED),
+    "app_id": "applicationId",
+    "appId": "applicationId",
+    "app": "applicationId",
+    "package": "applicationId",
+    "package_id": "applicationId",
+    "packageId": "applicationId",
+    "url": "uri",
+    "file": "path",
+    "filePath": "path",
+    "output_path": "path",
+    "selector": "matcher",
+    "node": "matcher",
+    "element": "matcher",
+    "value": "text",
+    "longPress": "clickType",
+    "within": "container",
+    "container_selector": "container",
+    "wait_for": "expectedNode",
+    "label_selector": "labelMatcher",
+}
+_MATCHER_PARAMS = ("matcher", "container", "expectedNode", "labelMatcher", "toMatcher")
+# Keywords may be written in any case and with spaces around them; an Operator is stricter.
+_KEYWORD_PARAMS = ("clickType", "direction", "key", "orientation", "validator")
+
+
+def normalise_execution(document: Any) -> Any:
+    """The document with canonical names and numbers. Unknown parts stay as they are."""
+    if not isinstance(document, dict):
+        return document
+    out = _rename(_normalise_numbers(document), TOP_ALIASES)
+    if isinstance(out.get("actions"), list):
+        out["actions"] = [_normalise_action(a) if isinstance(a, dict) else a for a in out["actions"]]
+    return out
+
+
+def _normalise_action(action: dict[str, Any]) -> dict[str, Any]:
+    out = dict(action)
+    if isinstance(out.get("type"), str):
+        name = trim(out["type"]).lower()
+        out["type"] = ACTION_ALIASES.get(name, name)
+    if isinstance(out.get("params"), dict):
+        out["params"] = _normalise_params(out["params"])
+    return out
+
+
+def _normalise_params(params: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(params.get("longPress"), bool):
+        long = {"longPress": "long_click"} if params["longPress"] else {}
+        params = {k: v for k, v in params.items() if k != "longPress"} | long
+    out = _rename(params, PARAM_ALIASES)
+    for name in _MATCHER_PARAMS:
+        if isinstance(out.get(name), dict):
+            out[name] = _normalise_selector(out[name])
+    if isinstance(selectors := out.get("selectors"), list):
+        out["selectors"] = [_normalise_selector(one) if isinstance(one, dict) else one for one in selectors]
+    for name in _KEYWORD_PARAMS:
+        if isinstance(out.get(name), str):
+            out[name] = trim(out[name]).lower()
+    if out.get("clickType") == "longclick":
+        out["clickType"] = "long_click"
+    return out
+
+
+def _normalise_selector(selector: dict[str, Any], depth: int = 0) -> dict[str, Any]:
+    out = _rename(selector, MATCHER_ALIASES)
+    if depth > MAX_SELECTOR_DEPTH:
+        return out
+    for name, value in out.items():
+        if isinstance(value, dict):
+            out[name] = _normalise_selector(value, depth + 1)
+        elif isinstance(value, list):
+            out[name] = [_normalise_selector(v, depth + 1) if isinstance(v, dict) else v for v in value]
+    return out
+
+
+def _rename(value: dict[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
+    """Rename aliases. A canonical name that is present wins, and of several aliases the first."""
+    out: dict[str, Any] = {}
+    for key, item in value.items():
+        name = aliases.get(key, key)
+        if name == key or (name not in value and name not in out):
+            out[name] = item
+    return out
+
+
+def _normalise_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _normalise_numbers(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_normalise_numbers(v) for v in value]
+    return whole(value) if type(value) is float else value

@@ -15,13 +15,10 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
 
-from clawperator._base.text import is_blank, utf16_length
 from clawperator._base.typed import convert
 from clawperator.contract import limits
-from clawperator.contract.action_params import DEFAULT_EXPECT_MS, UI_READINESS
-from clawperator.contract.action_types import Params
-from clawperator.contract.actions import ACTIONS
-from clawperator.contract.normalise import normalise_execution
+from clawperator.contract.action_params import DEFAULT_EXPECT_MS, UI_READINESS, Params, text_rules
+from clawperator.contract.actions import ACTIONS, normalise_execution
 from clawperator.contract.selectors import NodeMatcher, NodeSelector, Problem
 from clawperator.errors import ClawError
 
@@ -204,7 +201,7 @@ def with_timeout(document: dict[str, Any], timeout_ms: int | float | None) -> di
         raise ClawError(
             "EXECUTION_VALIDATION_FAILED",
             f"the timeout must be from {low} to {high} ms, not {timeout_ms}",
-            hint=f"Pass --timeout with a number from {low} to {high}.",
+            hint=f"Choose a timeout from {low} to {high} ms.",
             operation="validate",
         )
     return {**document, "timeoutMs": timeout_ms}
@@ -212,24 +209,17 @@ def with_timeout(document: dict[str, Any], timeout_ms: int | float | None) -> di
 
 def _broken_rules(execution: Execution) -> Iterator[Problem]:
     for name in ("commandId", "taskId", "source"):
-        yield from _id_rules(getattr(execution, name), name)
+        most = limits.MAX_SOURCE_LENGTH if name == "source" else limits.MAX_ID_LENGTH
+        yield from text_rules(name, getattr(execution, name), most)
     seen: set[str] = set()
     for i, action in enumerate(execution.actions):
         path = f"actions.{i}"
-        yield from _id_rules(action.id, f"{path}.id")
+        yield from text_rules(f"{path}.id", action.id, limits.MAX_ID_LENGTH)
         if action.id in seen:
             yield f"{path}.id", f'duplicate action id "{action.id}"'
         seen.add(action.id)
         for below, message in action.params.problems():
             yield f"{path}.params.{below}".rstrip("."), message
-
-
-def _id_rules(value: str, path: str) -> Iterator[Problem]:
-    most = limits.MAX_SOURCE_LENGTH if path == "source" else limits.MAX_ID_LENGTH
-    if is_blank(value):
-        yield path, "must not be blank"
-    elif utf16_length(value) > most:
-        yield path, f"is longer than {most} characters"
 
 
 def needs_host(action: Action) -> bool:

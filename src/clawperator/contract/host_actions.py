@@ -6,17 +6,24 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from clawperator._base.text import Grammar
 from clawperator.contract.action_params import (
+    APP_FLAGS,
     DEFAULT_WAIT_MS,
     MAX_GESTURE_MS,
     ONCE,
     PACKAGE_NAME,
     UI_READINESS,
+    ActionType,
     Again,
     AppParams,
     Coordinate,
     DirectionName,
     EffectParams,
+    Field,
+    Label,
+    OptionalTarget,
+    Params,
     Target,
     User,
     UserParams,
@@ -24,32 +31,37 @@ from clawperator.contract.action_params import (
     cli_template,
     direct_template,
     package_rules,
+    register,
+    registers,
     text_rules,
 )
-from clawperator.contract.action_types import ActionType, Params, register
-from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH, MAX_SETTLE_DELAY_MS, MAX_URI_LENGTH
+from clawperator.contract.fields import about
+from clawperator.contract.limits import MAX_SETTLE_DELAY_MS, MAX_URI_LENGTH
 from clawperator.contract.selectors import NodeSelector, Problem
 
-PERMISSION = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)+")
-COMPONENT = re.compile(rf"({PACKAGE_NAME.pattern})/\.?[A-Za-z_][\w.$]*", re.ASCII)
-_ACTION = re.compile(r"[A-Za-z][\w.]*", re.ASCII)
-_EXTRA = re.compile(r"[\w.:-]{1,255}", re.ASCII)
+PERMISSION = Grammar(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)+")
+COMPONENT = Grammar(rf"({PACKAGE_NAME.pattern})/\.?[A-Za-z_][\w.$]*", re.ASCII)
+_ACTION = Grammar(r"[A-Za-z][\w.]*", re.ASCII)
+_EXTRA = Grammar(r"[\w.:-]{1,255}", re.ASCII)
 # A duration such as 30s, or a time as logcat prints it.
-SINCE = re.compile(
+SINCE = Grammar(
     r"[1-9][0-9]{0,5}(ms|s|m|h|d)|([0-9]{4}-)?[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?"
 )
 MAX_EXTRAS = 32
 MAX_LOG_LINES = 5_000
 
 Orientation = Literal["portrait", "landscape", "0", "90", "180", "270", "auto"]
-_Start = Annotated[Coordinate, Meta(description="point where the gesture begins")]
-_End = Annotated[Coordinate, Meta(description="point where the gesture ends")]
-_Point = Annotated[Coordinate, Meta(description="point, instead of a node")]
-_DurationMs = Annotated[float, Meta(ge=1, le=MAX_GESTURE_MS, description="duration of the movement in ms")]
+_Start = Annotated[Coordinate | UnsetType, about("point where the gesture begins", flag="--from")]
+_End = Annotated[Coordinate | UnsetType, about("point where the gesture ends", flag="--to")]
+_DurationMs = Annotated[
+    Annotated[float, Meta(ge=1, le=MAX_GESTURE_MS)],
+    about("duration of the movement in ms", flag="--duration", metavar="<ms>"),
+]
 MAX_MATCHES = 500
 _MAX_SELECTORS = 10
 
 
+@registers
 def _full(name: str, summary: str, timeout_ms: int = 30_000, *, input_path_param: str = "") -> ActionType:
     return ActionType(
         name,
@@ -62,47 +74,41 @@ def _full(name: str, summary: str, timeout_ms: int = 30_000, *, input_path_param
     )
 
 
-@register(
-    ActionType(
-        "rotate",
-        "Rotate the screen.",
-        cli_template("rotate-"),
+@registers
+def _acting(name: str, summary: str, tool: str, *, prefix: str = "", performs: tuple[str, ...] = ()) -> ActionType:
+    return ActionType(
+        name,
+        summary,
+        cli_template(prefix or name.replace("_", "-") + "-"),
         runs_on_host=True,
         unsettles=True,
-        model_tool="phone",
+        model_tool=tool,
+        performs=performs,
     )
-)
+
+
+@_acting("rotate", "Rotate the screen.", "phone")
 class RotateParams(EffectParams, frozen=True):
-    orientation: Annotated[
-        Orientation, Meta(description="orientation, degrees, or auto to follow the sensor again")
-    ]
+    orientation: Annotated[Orientation, about("orientation, degrees, or auto to follow the sensor again", word=1)]
 
 
-@register(
-    ActionType(
-        "start_activity",
-        "Start an activity by component, or by action and data.",
-        cli_template("start-activity-"),
-        runs_on_host=True,
-        unsettles=True,
-        uri_param="uri",
-        model_tool="app",
-        performs=("open_app",),
-    )
+@_acting(
+    "start_activity",
+    "Start an activity by component, or by action and data.",
+    "app",
+    performs=("open_app",),
 )
 class StartActivityParams(EffectParams, frozen=True):
-    component: Annotated[str, Meta(max_length=512, description="package/activity")] | UnsetType = UNSET
-    action: Annotated[str, Meta(max_length=512, description="intent action")] | UnsetType = UNSET
-    uri: (
-        Annotated[str, Meta(max_length=MAX_URI_LENGTH, description="data URI; the rules about schemes apply")]
-        | UnsetType
-    ) = UNSET
-    extras: (
-        Annotated[
-            dict[str, str | bool | int | float], Meta(max_length=MAX_EXTRAS, description="extras of the intent")
-        ]
-        | UnsetType
-    ) = UNSET
+    component: Annotated[Label | UnsetType, about("package/activity", word=1, flag="--component")] = UNSET
+    action: Annotated[Label | UnsetType, about("intent action")] = UNSET
+    uri: Annotated[
+        Annotated[str, Meta(max_length=MAX_URI_LENGTH)] | UnsetType,
+        about("data URI; the rules about schemes apply", aliases=("--data",)),
+    ] = UNSET
+    extras: Annotated[
+        Annotated[dict[str, str | bool | int | float], Meta(max_length=MAX_EXTRAS)] | UnsetType,
+        about("extra; true, false and numbers keep their type", flag="--extra", metavar="<name=value>"),
+    ] = UNSET
     user: User = UNSET
 
     def rules(self) -> Iterator[Problem]:
@@ -120,26 +126,24 @@ class StartActivityParams(EffectParams, frozen=True):
                 yield f"extras.{name}", "must not have a NUL character"
 
 
-@register(_full("install_app", "Install an APK file of the host.", 120_000, input_path_param="path"))
+@_full("install_app", "Install an APK file of the host.", 120_000, input_path_param="path")
 class InstallAppParams(UserParams, frozen=True):
-    path: Annotated[str, Meta(max_length=4_096, description="APK file on the host")]
+    path: Annotated[
+        Annotated[str, Meta(max_length=4_096)], about("APK file on the host", word=1, path="in", metavar="<apk>")
+    ]
 
     def rules(self) -> Iterator[Problem]:
         return text_rules("path", self.path, 4_096)
 
 
-@register(_full("uninstall_app", "Uninstall an app with its data."))
-class UninstallAppParams(AppParams, frozen=True):
-    pass
+_full("uninstall_app", "Uninstall an app with its data.")(AppParams)
+_full("clear_app_data", "Delete the data of an app.")(AppParams)
 
 
-@register(_full("clear_app_data", "Delete the data of an app."))
-class ClearAppDataParams(AppParams, frozen=True):
-    pass
-
-
+@_full("revoke_permission", "Revoke a permission of an app.")
+@_full("grant_permission", "Grant a permission to an app.")
 class PermissionParams(AppParams, frozen=True):
-    permission: Annotated[str, Meta(max_length=512, description="permission, android.permission.CAMERA")]
+    permission: Annotated[Label, about("permission, android.permission.CAMERA", word=2, flag="--permission")]
 
     def rules(self) -> Iterator[Problem]:
         yield from package_rules("applicationId", self.applicationId)
@@ -147,33 +151,27 @@ class PermissionParams(AppParams, frozen=True):
         yield from text_rules("permission", self.permission, 512, PERMISSION, message)
 
 
-@register(_full("grant_permission", "Grant a permission to an app."))
-class GrantPermissionParams(PermissionParams, frozen=True):
-    pass
-
-
-@register(_full("revoke_permission", "Revoke a permission of an app."))
-class RevokePermissionParams(PermissionParams, frozen=True):
-    pass
-
-
 @register(
-    ActionType(
-        "read_logcat",
-        "Read the log lines of an app.",
-        cli_template("read-logcat-"),
-        family="observation",
-        level="full",
-        runs_on_host=True,
-        model_tool="phone",
-    )
+    "read_logcat",
+    "Read the log lines of an app.",
+    cli_template("read-logcat-"),
+    family="observation",
+    level="full",
+    runs_on_host=True,
+    model_tool="phone",
 )
 class ReadLogcatParams(Params, frozen=True):
-    applicationId: Annotated[str, Meta(max_length=512, description="package name of the app")]
+    applicationId: Annotated[
+        Label, about("package name of the app", flag="--app", aliases=APP_FLAGS, metavar="<package>")
+    ]
     since: Annotated[
-        str, Meta(max_length=64, description="start: a duration such as 30s, or a time such as 01-31 12:00:00")
+        Annotated[str, Meta(max_length=64)],
+        about("start: a duration such as 30s, or a time such as '01-31 12:00:00'"),
     ] = "1m"
-    maxLines: Annotated[int, Meta(ge=1, le=MAX_LOG_LINES, description="keep only the last lines")] = 500
+    maxLines: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_LOG_LINES)],
+        about("keep only the last lines", flag="--lines", metavar="<n>", rare=True),
+    ] = 500
 
     def rules(self) -> Iterator[Problem]:
         yield from package_rules("applicationId", self.applicationId)
@@ -181,28 +179,25 @@ class ReadLogcatParams(Params, frozen=True):
         yield from text_rules("since", self.since, 64, SINCE, message)
 
 
-@register(
-    ActionType(
-        "swipe",
-        "Swipe from one point to another, or in a direction.",
-        cli_template("swipe-"),
-        runs_on_host=True,
-        unsettles=True,
-        model_tool="scroll",
-        performs=("click",),
-    )
-)
+@_acting("swipe", "Swipe from one point to another, or in a direction.", "scroll", performs=("click",))
 class SwipeParams(EffectParams, frozen=True):
-    start: _Start | UnsetType = UNSET
-    end: _End | UnsetType = UNSET
-    direction: (
-        Annotated[DirectionName, Meta(description="direction of the finger, instead of two points")] | UnsetType
-    ) = UNSET
-    matcher: Annotated[NodeSelector, Meta(description="node to swipe on (default: the screen)")] | UnsetType = (
+    start: _Start = UNSET
+    end: _End = UNSET
+    direction: Annotated[
+        DirectionName | UnsetType,
+        about("direction of the finger, instead of two points", word=1, flag="--direction"),
+    ] = UNSET
+    matcher: Annotated[NodeSelector | UnsetType, about("node to swipe on (default: the screen)", spread="")] = (
         UNSET
     )
     distanceRatio: Annotated[
-        float, Meta(gt=0, le=1, description="part of the node that a swipe in a direction covers")
+        Annotated[float, Meta(gt=0, le=1)],
+        about(
+            "part of the node that a swipe in a direction covers",
+            flag="--distance",
+            metavar="<ratio>",
+            rare=True,
+        ),
     ] = 0.6
     durationMs: _DurationMs = 300
     retry: Again = UI_READINESS
@@ -217,22 +212,14 @@ class SwipeParams(EffectParams, frozen=True):
             yield "matcher", "a swipe between two points takes no matcher"
 
 
-@register(
-    ActionType(
-        "drag",
-        "Press a node or a point long, drag it to another, and release it.",
-        cli_template("drag-"),
-        runs_on_host=True,
-        unsettles=True,
-        model_tool="scroll",
-        performs=("click",),
-    )
+@_acting(
+    "drag", "Press a node or a point long, drag it to another, and release it.", "scroll", performs=("click",)
 )
 class DragParams(EffectParams, frozen=True):
-    matcher: Target | UnsetType = UNSET
-    start: _Start | UnsetType = UNSET
-    toMatcher: Annotated[NodeSelector, Meta(description="node to drag to")] | UnsetType = UNSET
-    end: _End | UnsetType = UNSET
+    matcher: OptionalTarget = UNSET
+    start: _Start = UNSET
+    toMatcher: Annotated[NodeSelector | UnsetType, about("node to drag to", spread="to-")] = UNSET
+    end: _End = UNSET
     durationMs: _DurationMs = 1_000
     retry: Again = UI_READINESS
 
@@ -243,20 +230,10 @@ class DragParams(EffectParams, frozen=True):
             yield "", "drag needs exactly one of toMatcher and end"
 
 
-@register(
-    ActionType(
-        "double_tap",
-        "Tap a node or a point twice.",
-        cli_template("double-tap-"),
-        runs_on_host=True,
-        unsettles=True,
-        model_tool="tap",
-        performs=("click",),
-    )
-)
+@_acting("double_tap", "Tap a node or a point twice.", "tap", performs=("click",))
 class DoubleTapParams(EffectParams, frozen=True):
-    matcher: Target | UnsetType = UNSET
-    coordinate: _Point | UnsetType = UNSET
+    matcher: OptionalTarget = UNSET
+    coordinate: Annotated[Coordinate | UnsetType, about("point in pixels, instead of a node")] = UNSET
     retry: Again = UI_READINESS
 
     def rules(self) -> Iterator[Problem]:
@@ -264,39 +241,33 @@ class DoubleTapParams(EffectParams, frozen=True):
             yield "", "double_tap needs exactly one of matcher and coordinate"
 
 
-@register(
-    ActionType(
-        "submit_text",
-        "Submit a field with the keyboard's action: search, go, send or done.",
-        cli_template("submit-"),
-        runs_on_host=True,
-        unsettles=True,
-        model_tool="type",
-    )
+@_acting(
+    "submit_text", "Submit a field with the keyboard's action: search, go, send or done.", "type", prefix="submit-"
 )
 class SubmitTextParams(EffectParams, frozen=True):
-    matcher: Annotated[NodeSelector, Meta(description="field (default: the focused field)")] | UnsetType = UNSET
+    matcher: Field = UNSET
     retry: Again = UI_READINESS
 
 
 @register(
-    ActionType(
-        "query",
-        "List the elements that match a selector, and selectors for them.",
-        direct_template("query-", source="clawperator-observe"),
-        family="observation",
-        read_only=True,
-        runs_on_host=True,
-        model_tool="query",
-    )
+    "query",
+    "List the elements that match a selector, and selectors for them.",
+    direct_template("query-", source="clawperator-observe"),
+    family="observation",
+    read_only=True,
+    runs_on_host=True,
+    model_tool="query",
 )
 class QueryParams(Params, frozen=True):
-    matcher: Target | UnsetType = UNSET
-    limit: Annotated[int, Meta(ge=1, le=MAX_MATCHES, description="how many matches to list")] = 50
-    suggest: Annotated[bool, Meta(description="add unique selectors, the most stable first")] = False
+    matcher: OptionalTarget = UNSET
+    limit: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_MATCHES)], about("how many matches to list", metavar="<n>")
+    ] = 50
+    suggest: Annotated[bool, about("add unique selectors, the most stable first")] = False
     retry: Again = ONCE
 
 
+@registers
 def _wait(name: str, summary: str) -> ActionType:
     return ActionType(
         name,
@@ -309,36 +280,34 @@ def _wait(name: str, summary: str) -> ActionType:
     )
 
 
-@register(_wait("wait_until_gone", "Wait until no node on the screen matches."))
+@_wait("wait_until_gone", "Wait until no node on the screen matches.")
 class WaitUntilGoneParams(Params, frozen=True):
     matcher: Target
     timeoutMs: WaitMs = DEFAULT_WAIT_MS
 
 
-@register(_wait("wait_for_text_change", "Wait until the label of a node changes."))
+@_wait("wait_for_text_change", "Wait until the label of a node changes.")
 class WaitForTextChangeParams(Params, frozen=True):
     matcher: Target
-    text: (
-        Annotated[
-            str,
-            Meta(max_length=MAX_MATCHER_VALUE_LENGTH, description="old label (default: the label at the start)"),
-        ]
-        | UnsetType
-    ) = UNSET
+    text: Annotated[
+        Label | UnsetType,
+        about("old label (default: the label at the start)", flag="--from-text"),
+    ] = UNSET
     timeoutMs: WaitMs = DEFAULT_WAIT_MS
 
 
-@register(_wait("wait_until_idle", "Wait until the screen stops changing."))
+@_wait("wait_until_idle", "Wait until the screen stops changing.")
 class WaitUntilIdleParams(Params, frozen=True):
     quietMs: Annotated[float, Meta(gt=0, le=MAX_SETTLE_DELAY_MS, description="time without a change, in ms")] = 500
     timeoutMs: WaitMs = DEFAULT_WAIT_MS
 
 
-@register(_wait("wait_for_any", "Wait until one of several nodes is on the screen."))
+@_wait("wait_for_any", "Wait until one of several nodes is on the screen.")
 class WaitForAnyParams(Params, frozen=True):
     selectors: Annotated[
         tuple[NodeSelector, ...],
-        Meta(min_length=1, max_length=_MAX_SELECTORS, description="selectors, the first that matches counts"),
+        Meta(min_length=1, max_length=_MAX_SELECTORS),
+        about("selectors, the first that matches counts", not_cli=True),
     ]
     timeoutMs: WaitMs = DEFAULT_WAIT_MS
 

@@ -14,9 +14,8 @@ from msgspec import NODEFAULT, UNSET, Meta, Struct
 
 from clawperator._base.text import is_encodable, nearest
 from clawperator._base.typed import convert
-from clawperator.contract.action_types import Params
-from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
-from clawperator.contract.normalise import PARAM_ALIASES
+from clawperator.contract.action_params import Params
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES
 from clawperator.errors import ClawError
 
 _SCHEMA = "Run 'clawperator schema execution' for the fields of an execution."
@@ -29,7 +28,7 @@ _BY_NAME: Mapping[str, str] = {
     "validatorPattern": "Write a regular expression such as [0-9]+%, with a backslash before special characters.",
     "textMatches": "Write a regular expression, with a backslash before special characters.",
     "contentDescMatches": "Write a regular expression, with a backslash before special characters.",
-    "ref": "Use a reference of 'clawperator snapshot --view outline' alone, such as e12.",
+    "ref": "Give a reference alone, such as e12: run 'clawperator snapshot --view outline' for them.",
     "clickType": "Use a matcher to focus a node, or leave clickType out.",
     "actions": 'Give 1 to 50 actions, such as {"id": "a1", "type": "snapshot_ui"}.',
     "id": "Give each action an id of its own, 1 to 128 characters long.",
@@ -77,7 +76,8 @@ def _value_issues(type_: Any, value: Any, path: str) -> list[Issue]:
         convert(value, type_)
     except (msgspec.ValidationError, RecursionError) as e:
         words = [str(arg) for kind in kinds if get_origin(kind) is Literal for arg in get_args(kind)]
-        message = f"expected one of {', '.join(words)}" if words else _plain(e)
+        number = "a number or " if int in kinds or float in kinds else "one of "
+        message = f"expected {number}{', '.join(words)}" if words else _plain(e)
         return [
             Issue(path, message, semantic=_is_number(value, kinds) or (bool(words) and isinstance(value, str)))
         ]

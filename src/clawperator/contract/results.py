@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
+from zlib import crc32
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from clawperator._base.text import one_line
-from clawperator.contract.action_types import changes_device
+from clawperator.contract.action_params import changes_device
 
 # The effect of an action on the screen.
 Effect = Literal["changed", "unchanged", "unknown"]
@@ -48,6 +49,17 @@ _CODES_AT_TOP = {
     "RECORDING_NOT_IN_PROGRESS": "RECORDING_NOT_IN_PROGRESS",
     "COMMAND_TIMEOUT": "RESULT_ENVELOPE_TIMEOUT",
 }
+
+
+def sum_of(text: str) -> tuple[int, int]:
+    """The length of a text in UTF-8 and its CRC-32, which detects loss, not tampering."""
+    data = text.encode("utf-8", "replace")
+    return len(data), crc32(data)
+
+
+def snapshot_id(text: str) -> str:
+    """The id of a snapshot: the same text has the same id."""
+    return f"s{sum_of(text)[1]:08x}"
 
 
 class StepResult(Struct, frozen=True):

@@ -4,13 +4,16 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Annotated
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Annotated, Any, Union
 
+import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
 
 from clawperator._base.text import is_blank, utf16_length
+from clawperator.contract.fields import ParamField, about, fields_of
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 
 Value = Annotated[str, Meta(max_length=MAX_MATCHER_VALUE_LENGTH)]
@@ -21,41 +24,47 @@ REFERENCE = re.compile(r"(e[1-9][0-9]{0,8})(?:@([A-Za-z0-9_-]{1,64}))?")
 MAX_SELECTOR_DEPTH = 4
 ID_SEPARATOR = ":id/"
 
-MATCHER_ALIASES: Mapping[str, str] = {
-    "resource_id": "resourceId",
-    "id": "resourceId",
-    "text": "textEquals",
-    "text_equals": "textEquals",
-    "text_contains": "textContains",
-    "content_desc": "contentDescEquals",
-    "content_desc_equals": "contentDescEquals",
-    "description": "contentDescEquals",
-    "accessibility_label": "contentDescEquals",
-    "content_desc_contains": "contentDescContains",
-    "description_contains": "contentDescContains",
-    "accessibility_label_contains": "contentDescContains",
-    "short_id": "shortId",
-    "class_name": "className",
-    "class": "className",
-    "text_matches": "textMatches",
-    "content_desc_matches": "contentDescMatches",
-    "left_of": "leftOf",
-    "right_of": "rightOf",
-    "any_of": "anyOf",
-}
+Related = Union["NodeSelector", UnsetType]
+Alternatives = Annotated[tuple["NodeSelector", ...], Meta(min_length=1, max_length=10)]
+Index = Annotated[int, Meta(ge=0, le=9_999)]
+
+
+def _state(on: str, off: str) -> Meta:
+    """A state of a node, which command lines name by one of two words."""
+    return about(f"whether it is {on}", flag="--state", switches=((on, "true", ""), (off, "false", "")))
+
+
+def _related(description: str) -> Meta:
+    return about(description, metavar="<label|json>")
 
 
 class NodeMatcher(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The first node, depth first, that matches every given field."""
 
-    resourceId: Annotated[Value, Meta(description="package:id/name, or only its name")] | UnsetType = UNSET
-    role: Annotated[Value, Meta(description="inferred role, any case")] | UnsetType = UNSET
-    textEquals: Annotated[Value, Meta(description="exact label")] | UnsetType = UNSET
-    textContains: Annotated[Value, Meta(description="part of the label, any case")] | UnsetType = UNSET
-    contentDescEquals: Annotated[Value, Meta(description="exact content description")] | UnsetType = UNSET
-    contentDescContains: (
-        Annotated[Value, Meta(description="part of the content description, any case")] | UnsetType
-    ) = UNSET
+    resourceId: Annotated[
+        Value | UnsetType,
+        about(
+            "resource id, package:id/name, or only its name if it is unique",
+            flag="--id",
+            aliases=("--resource-id",),
+        ),
+    ] = UNSET
+    role: Annotated[Value | UnsetType, about("role, such as button or textfield")] = UNSET
+    textEquals: Annotated[Value | UnsetType, about("exact label", flag="--text")] = UNSET
+    textContains: Annotated[Value | UnsetType, about("part of the label, any case", metavar="<text>")] = UNSET
+    contentDescEquals: Annotated[
+        Value | UnsetType,
+        about("exact content description", flag="--desc", aliases=("--content-desc",), metavar="<text>"),
+    ] = UNSET
+    contentDescContains: Annotated[
+        Value | UnsetType,
+        about(
+            "part of the content description",
+            flag="--desc-contains",
+            aliases=("--content-desc-contains",),
+            metavar="<text>",
+        ),
+    ] = UNSET
 
     def problems(self) -> Iterator[Problem]:
         given = [(name, getattr(self, name)) for name in NodeMatcher.__struct_fields__]
@@ -77,37 +86,40 @@ class NodeSelector(
     ancestor that is given by a descendant is the nearest one.
     """
 
-    ref: (
-        Annotated[Value, Meta(description="reference of a snapshot: e12 or e12@snapshotId; alone")] | UnsetType
-    ) = UNSET
-    shortId: Annotated[Value, Meta(description="resource id without package:id/; must be unique")] | UnsetType = (
+    ref: Annotated[
+        Value | UnsetType, about("reference of a snapshot, e12 or e12@snapshotId; alone", metavar="<ref>")
+    ] = UNSET
+    shortId: Annotated[Value | UnsetType, Meta(description="resource id without package:id/; must be unique")] = (
         UNSET
     )
-    className: Annotated[Value, Meta(description="class, full or after its last dot")] | UnsetType = UNSET
-    textMatches: Annotated[Value, Meta(description="regular expression for the whole label")] | UnsetType = UNSET
-    contentDescMatches: (
-        Annotated[Value, Meta(description="regular expression for the whole content description")] | UnsetType
-    ) = UNSET
-    checked: Annotated[bool, Meta(description="whether it is checked or on")] | UnsetType = UNSET
-    enabled: Annotated[bool, Meta(description="whether it is enabled")] | UnsetType = UNSET
-    focused: Annotated[bool, Meta(description="whether it has the input focus")] | UnsetType = UNSET
-    selected: Annotated[bool, Meta(description="whether it is selected")] | UnsetType = UNSET
-    scrollable: Annotated[bool, Meta(description="whether it scrolls")] | UnsetType = UNSET
-    password: Annotated[bool, Meta(description="whether it is a password field")] | UnsetType = UNSET
-    ancestor: Annotated["NodeSelector", Meta(description="a node around it")] | UnsetType = UNSET
-    descendant: Annotated["NodeSelector", Meta(description="a node inside it")] | UnsetType = UNSET
-    sibling: Annotated["NodeSelector", Meta(description="another child of its parent")] | UnsetType = UNSET
-    below: Annotated["NodeSelector", Meta(description="a node that it is below")] | UnsetType = UNSET
-    above: Annotated["NodeSelector", Meta(description="a node that it is above")] | UnsetType = UNSET
-    leftOf: Annotated["NodeSelector", Meta(description="a node that it is left of")] | UnsetType = UNSET
-    rightOf: Annotated["NodeSelector", Meta(description="a node that it is right of")] | UnsetType = UNSET
-    not_: Annotated["NodeSelector", Meta(description="a selector that it must not match")] | UnsetType = UNSET
-    anyOf: (
-        Annotated[tuple["NodeSelector", ...], Meta(min_length=1, max_length=10, description="one must match")]
-        | UnsetType
-    ) = UNSET
-    index: Annotated[int, Meta(ge=0, le=9_999, description="which of the matches, from 0")] | UnsetType = UNSET
-    unique: Annotated[bool, Meta(description="fail when several nodes match")] = False
+    className: Annotated[
+        Value | UnsetType, about("class, full or after its last dot", flag="--class", aliases=("--class-name",))
+    ] = UNSET
+    textMatches: Annotated[
+        Value | UnsetType,
+        about("regular expression for the whole label", metavar="<regex>"),
+    ] = UNSET
+    contentDescMatches: Annotated[
+        Value | UnsetType,
+        about("regular expression for the content description", flag="--desc-matches", metavar="<regex>"),
+    ] = UNSET
+    checked: Annotated[bool | UnsetType, _state("checked", "unchecked")] = UNSET
+    enabled: Annotated[bool | UnsetType, _state("enabled", "disabled")] = UNSET
+    focused: Annotated[bool | UnsetType, _state("focused", "unfocused")] = UNSET
+    selected: Annotated[bool | UnsetType, _state("selected", "unselected")] = UNSET
+    scrollable: Annotated[bool | UnsetType, _state("scrollable", "unscrollable")] = UNSET
+    password: Annotated[bool | UnsetType, _state("password", "not-password")] = UNSET
+    ancestor: Annotated[Related, _related("inside this node")] = UNSET
+    descendant: Annotated[Related, _related("contains this node")] = UNSET
+    sibling: Annotated[Related, _related("has the same parent as this node")] = UNSET
+    below: Annotated[Related, _related("below this node, the nearest first")] = UNSET
+    above: Annotated[Related, _related("above this node, the nearest first")] = UNSET
+    leftOf: Annotated[Related, _related("left of this node, the nearest first")] = UNSET
+    rightOf: Annotated[Related, _related("right of this node, the nearest first")] = UNSET
+    not_: Annotated[Related, _related("does not match this selector")] = UNSET
+    anyOf: Annotated[Alternatives | UnsetType, _related("matches one of these")] = UNSET
+    index: Annotated[Index | UnsetType, about("which of the matches, from 0", metavar="<n>")] = UNSET
+    unique: Annotated[bool, about("fail when several nodes match")] = False
 
     @property
     def for_operator(self) -> bool:
@@ -152,6 +164,23 @@ class NodeSelector(
             yield "ref", "a reference cannot be combined with other fields"
 
 
+def with_underscores(names: Iterable[str]) -> dict[str, str]:
+    """The names in camel case, each by its spelling in lower case with underscores."""
+    spelled = {"".join(f"_{c.lower()}" if c.isupper() else c for c in name): name for name in names}
+    return {spelling: name for spelling, name in spelled.items() if spelling != name}
+
+
+MATCHER_ALIASES: Mapping[str, str] = {
+    **with_underscores(NodeSelector.__struct_fields__),
+    "id": "resourceId",
+    "text": "textEquals",
+    "content_desc": "contentDescEquals",
+    "description": "contentDescEquals",
+    "accessibility_label": "contentDescEquals",
+    "description_contains": "contentDescContains",
+    "accessibility_label_contains": "contentDescContains",
+    "class": "className",
+}
 HOST_FIELDS: tuple[str, ...] = NodeSelector.__struct_fields__[len(NodeMatcher.__struct_fields__) :]
 
 
@@ -178,3 +207,50 @@ def _value_problems(name: str, value: str) -> Iterator[Problem]:
             compile_linear(value)
         except ValueError as e:
             yield name, f"is not a regular expression: {e}"
+
+
+STATE = "--state"
+
+
+def selector_fields(prefix: str = "") -> list[ParamField]:
+    """The fields that have a flag, except for states. With a prefix they are those that an Operator knows."""
+    shape = NodeMatcher if prefix else NodeSelector
+    return [field for field in fields_of(shape) if field.has_flag and field.flag != STATE]
+
+
+@cache
+def states() -> Mapping[str, tuple[str, bool]]:
+    """The field and the value that each state means."""
+    fields = (field for field in fields_of(NodeSelector) if field.flag == STATE)
+    return {word: (field.name, value == "true") for field in fields for word, value, _ in field.use.switches}
+
+
+def render_flags(selector: Mapping[str, Any]) -> list[str]:
+    """A selector as flags of a command. A nested selector with only a label is written as that label."""
+    words: list[str] = []
+    for name, value in selector.items():
+        for flag, text in _flags_of(name, value):
+            # A value that begins with a dash must be written with "=".
+            words += [f"{flag}={text}"] if text.startswith("-") else [flag, text] if text else [flag]
+    return words
+
+
+def _flags_of(name: str, value: Any) -> list[tuple[str, str]]:
+    if name == "unique":
+        return [("--unique", "")] if value else []
+    if isinstance(value, bool):
+        return [(STATE, next(word for word, state in states().items() if state == (name, value)))]
+    flag = next(field.flag for field in fields_of(NodeSelector) if field.name == _FLAG_OF.get(name, name))
+    if isinstance(value, list | tuple):
+        return [(flag, _nested(one)) for one in value]
+    return [(flag, _nested(value) if isinstance(value, Mapping) else str(value))]
+
+
+# A short id is given by the flag of resource ids.
+_FLAG_OF = {"shortId": "resourceId"}
+
+
+def _nested(selector: Mapping[str, Any]) -> str:
+    if selector.keys() == {"textEquals"} and not selector["textEquals"].startswith(("{", "[")):
+        return str(selector["textEquals"])
+    return msgspec.json.encode(selector).decode()

@@ -11,19 +11,6 @@ SNAPSHOT_MARKER = "[TaskScope] UI Hierarchy:"
 TEXT_BYTES, TEXT_SUM = "text_bytes", "text_crc32"
 
 
-def sum_of(text: str) -> tuple[int, int]:
-    """The length of a text in UTF-8 and its CRC-32, which detects loss, not tampering."""
-    from zlib import crc32
-
-    data = text.encode("utf-8", "replace")
-    return len(data), crc32(data)
-
-
-def snapshot_id(text: str) -> str:
-    """The id of a snapshot: the same text has the same id."""
-    return f"s{sum_of(text)[1]:08x}"
-
-
 def accessibility_service(package: str) -> str:
     """The component of an Operator's accessibility service."""
     return f"{package}/clawperator.operator.accessibilityservice.OperatorAccessibilityService"

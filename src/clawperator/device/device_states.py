@@ -2,10 +2,10 @@
 
 import os
 import re
+import shlex
 
 from msgspec import Struct
 
-from clawperator.device.serials import adb_flag
 from clawperator.errors import ClawError
 
 _NO_PERMISSIONS = "no permissions"
@@ -74,7 +74,7 @@ _STATES = {
     "host": _State(
         "DEVICE_OFFLINE",
         "{serial} is another computer, not a device",
-        "Choose another device with --device. Run 'clawperator devices' to list them.",
+        "Choose another device: run 'clawperator devices' to list them.",
         retryable=False,
     ),
     "detached": _State(
@@ -103,7 +103,7 @@ def not_ready(serial: str, state: str, connected: tuple[str, ...] = ()) -> ClawE
         hint = _permissions_hint(serial)
     else:
         row = _STATES.get(state, _OTHER)
-        hint = row.hint.replace("{flag}", adb_flag(serial))
+        hint = row.hint.replace("{flag}", f"-s {shlex.quote(serial)}")
     return ClawError(
         row.code,
         row.message.format(serial=serial, state=state),
@@ -122,7 +122,7 @@ def unreachable(serial: str, reason: str) -> ClawError:
         return ClawError(
             "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
             f"several devices have the serial {serial}",
-            hint="Run 'clawperator devices', and choose one by its USB path, for example with '--device usb:1-2'.",
+            hint="Run 'clawperator devices', and choose one by its USB path, for example usb:1-2.",
             target=serial,
         )
     known = (state for words, state in _REASONS.items() if words in text)

@@ -8,14 +8,22 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from clawperator._base.config import setting
 from clawperator._base.deadline import Deadline
 from clawperator._base.home import SERIAL, PhoneFolder, PhoneRecord, phone_folders
 from clawperator._base.notes import note, show_status, trace
-from clawperator._base.settings import setting
 from clawperator._base.text import one_line
-from clawperator.device.adb.client import Device, Endpoint, run_shell
+from clawperator.device.adb.client import (
+    NO_SERIAL,
+    Device,
+    Endpoint,
+    adb_flag,
+    device_flag,
+    is_serial,
+    run_shell,
+    shell_word,
+)
 from clawperator.device.adb.server import NoServerError, adb_endpoint, ask_server, server_failed
-from clawperator.device.serials import NO_SERIAL, adb_flag, device_flag, is_serial, shell_word
 from clawperator.errors import ClawError
 
 READY = "device"
@@ -28,7 +36,8 @@ _MAX_STATE = 200
 _MAX_SHOWN = 3
 _PATH_SECONDS = 2.0
 _USB = "usb:"
-_CONNECT = "Start a simulated phone with 'clawperator phone start', or connect a device with USB debugging on."
+_AMBIGUOUS = "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"
+_CONNECT = "Run 'clawperator phone start' for a simulated phone, or connect a device with USB debugging on."
 _MODEL = re.compile(r" model:([^ ]+)")
 _PATH = re.compile(r" (usb:[^ ]+)(?: |$)")
 # Serials of devices on the network: host:port, and the names of the mDNS services _adb-tls-connect and _adb.
@@ -273,33 +282,21 @@ def _not_connected(serial: str, set_by: str, connected: tuple[str, ...]) -> Claw
     hint = (
         f"Use one of: {', '.join(map(shell_word, connected))}."
         if connected
-        else "Start a simulated phone with 'clawperator phone start'."
+        else "Run 'clawperator phone start' for a simulated phone."
     )
-    return ClawError(
-        "DEVICE_NOT_FOUND",
-        f"device {serial} is not connected{set_by}",
-        hint=hint,
-        details={"connected": list(connected)},
-        operation="connect",
-        target=serial,
+    return _error(
+        "DEVICE_NOT_FOUND", f"device {serial} is not connected{set_by}", hint, serial, connected=[*connected]
     )
 
 
 def _same_serial(serial: str, rows: list[_Row]) -> ClawError:
     paths = [row.path for row in rows if row.path]
     hint = (
-        f"Choose one by its USB path, for example with '{device_flag(paths[0])}'."
+        f"Choose one by its USB path, for example {shell_word(paths[0])}."
         if paths
         else "Disconnect all but one of them."
     )
-    return ClawError(
-        "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
-        f"{len(rows)} devices have the serial {serial}",
-        hint=hint,
-        details={"devices": paths},
-        operation="connect",
-        target=serial,
-    )
+    return _error(_AMBIGUOUS, f"{len(rows)} devices have the serial {serial}", hint, serial, devices=paths)
 
 
 def _none(rows: list[_Row]) -> ClawError:
@@ -308,30 +305,20 @@ def _none(rows: list[_Row]) -> ClawError:
 
         return not_ready(rows[0].serial, rows[0].state)
     if not rows:
-        return ClawError(
-            "NO_DEVICES",
-            "no device is connected",
-            hint=_CONNECT,
-            operation="connect",
-        )
+        return _error("NO_DEVICES", "no device is connected", _CONNECT)
     states = ", ".join(f"{row.serial} is {row.state}" for row in rows)
-    return ClawError(
-        "NO_DEVICES",
-        f"no connected device is ready: {states}",
-        hint=f"Run 'clawperator doctor {device_flag(rows[0].serial)}' for what it needs.",
-        details={"devices": [{"serial": row.serial, "state": row.state} for row in rows]},
-        operation="connect",
-    )
+    hint = f"Run 'clawperator doctor {device_flag(rows[0].serial)}' for what it needs."
+    devices = [{"serial": row.serial, "state": row.state} for row in rows]
+    return _error("NO_DEVICES", f"no connected device is ready: {states}", hint, devices=devices)
 
 
 def _several(serials: list[str]) -> ClawError:
-    return ClawError(
-        "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
-        f"several devices are connected: {', '.join(serials)}",
-        hint=f"Choose one, for example with '{device_flag(serials[0])}'.",
-        details={"devices": serials},
-        operation="connect",
-    )
+    hint = f"Choose one of the devices, for example {shell_word(serials[0])}."
+    return _error(_AMBIGUOUS, f"several devices are connected: {', '.join(serials)}", hint, devices=serials)
+
+
+def _error(code: str, message: str, hint: str, target: str = "", **details: object) -> ClawError:
+    return ClawError(code, message, hint=hint, details=details or None, operation="connect", target=target)
 
 
 def known_device(serial: str | None) -> Device | None:

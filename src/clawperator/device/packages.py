@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from clawperator._base.text import distance, printable
 from clawperator.contract.action_params import UserChoice
 from clawperator.contract.wire import OPERATOR_PACKAGES
-from clawperator.device.adb.client import Device, run_shell
-from clawperator.device.adb.quoting import command_line
+from clawperator.device.adb.client import Device, command_line, run_shell
 from clawperator.device.users import user_line, user_refusal, user_words
 from clawperator.errors import ClawError
 
@@ -103,7 +102,7 @@ def resolve_app_label(device: Device, label: str, user: UserChoice | None = None
         raise ClawError(
             "APP_LABEL_AMBIGUOUS",
             f"{len(found)} apps are named {shown!r}: {', '.join(found)}",
-            hint=f"Name the package: 'clawperator open {found[0]}'.",
+            hint=f"Name the package: run 'clawperator open {found[0]}'.",
             details={"packages": found},
             operation="open",
             target=label,

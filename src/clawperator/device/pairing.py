@@ -11,11 +11,11 @@ from msgspec import UNSET, Struct, UnsetType
 from clawperator._base.deadline import Deadline
 from clawperator._base.notes import show_status
 from clawperator._base.text import one_line
-from clawperator.device.adb.client import Endpoint
+from clawperator.device.adb.binary import find_adb, run_adb, start_server
+from clawperator.device.adb.client import Endpoint, device_flag
 from clawperator.device.adb.server import NoServerError, adb_endpoint, ask_server, exchange, read_address
 from clawperator.device.discovery import READY
 from clawperator.device.run.host_log import log_event
-from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError, RefusedError
 
 PAIR_SECONDS = 30.0
@@ -77,8 +77,6 @@ def require_server() -> Endpoint:
     try:
         ask_server(endpoint, "host:version")
     except NoServerError:
-        from clawperator.device.adb.binary import start_server
-
         start_server()
     return endpoint
 
@@ -142,8 +140,6 @@ def _failed(address: str, reason: str, hint: str) -> ClawError:
 
 def _too_old(address: str) -> ClawError:
     """The error of an adb server that does not know pairing. It may be older than the installed program."""
-    from clawperator.device.adb.binary import find_adb, run_adb
-
     found = None
     if find_adb() is not None:
         output = run_adb("version", seconds=5, asks_server=False).stdout.decode("utf-8", "replace")

@@ -16,6 +16,7 @@ from clawperator.recording.reader import recording_warnings
 _MAX_POINTER = 1024
 PULL_SECONDS = 300.0
 _CHECK_SECONDS = 2.0
+_OTHER_FOLDER = "Choose a writable folder."
 
 
 class PulledRecording(Struct, frozen=True):
@@ -38,7 +39,7 @@ def pull_recording(
         raise ClawError(
             "USAGE",
             f"invalid Operator package name {package!r}",
-            hint="Pass a name such as '--operator-package com.clawperator.operator'.",
+            hint="Give a name such as com.clawperator.operator.",
         )
     remote_folder = f"/sdcard/Android/data/{package}/files/recordings"
     if session_id is None:
@@ -47,18 +48,18 @@ def pull_recording(
     deadline = Deadline(seconds)
     remote = f"{remote_folder}/{session_id}.ndjson"
     local = local_recording_path(folder, session_id)
+    which = {"deviceId": device.serial, "sessionId": session_id}
     try:
         pull_file(device, remote, local, seconds=seconds)
     except NoSuchFileError as e:
         hint = f"If it is still active, run 'clawperator recording stop --session-id {session_id}'. "
-        hint += "Omit --session-id to pull the recording that was finished last."
-        raise _failed(device, f"{remote}: {e}", session_id, hint) from e
+        hint += "Without a session id the recording that was finished last is pulled."
+        raise _failed(f"{remote}: {e}", device.serial, hint, **which) from e
     except TransferError as e:
-        raise _failed(device, f"{remote}: {e}", session_id) from e
+        raise _failed(f"{remote}: {e}", device.serial, **which) from e
     except OSError as e:
-        hint = "Choose a writable folder with --out."
-        error = _failed(device, f"cannot write {local}: {why(e)}", session_id, hint)
-        raise error.with_(operation="write", target=local, retryable=True) from e
+        error = _failed(f"cannot write {local}: {why(e)}", local, _OTHER_FOLDER, **which)
+        raise error.with_(operation="write", retryable=True) from e
     # Some time is left for the check in any case: most recordings need less.
     left = max(deadline.within(seconds), _CHECK_SECONDS)
     return PulledRecording(True, local, session_id, recording_warnings(local, Deadline(left)) or UNSET)
@@ -84,7 +85,7 @@ def _latest(device: Device, remote_folder: str) -> str:
     except NoSuchFileError as e:
         raise _none_found(device) from e
     except TransferError as e:
-        raise _failed(device, f"{remote_folder}/latest: {e}", None) from e
+        raise _failed(f"{remote_folder}/latest: {e}", device.serial, deviceId=device.serial) from e
     session_id = pointer.decode("utf-8", "replace").strip()
     if not session_id:
         raise _none_found(device)
@@ -97,21 +98,9 @@ def local_recording_path(folder: str, session_id: str) -> str:
     try:
         make_folder(os.path.dirname(local) or ".")
     except (OSError, ValueError) as e:
-        raise ClawError(
-            "RECORDING_PULL_FAILED",
-            f"Failed to pull recording from device: cannot create the folder {folder}: {why(e)}",
-            hint="Choose a writable folder with --out.",
-            operation="pull",
-            target=folder,
-        ) from e
+        raise _failed(f"cannot create the folder {folder}: {why(e)}", folder, _OTHER_FOLDER) from e
     if os.path.islink(local):
-        raise ClawError(
-            "RECORDING_PULL_FAILED",
-            f"Failed to pull recording from device: {local} is a symbolic link",
-            hint="Remove the link, or choose another folder with --out.",
-            operation="pull",
-            target=local,
-        )
+        raise _failed(f"{local} is a symbolic link", local, "Remove the link, or choose another folder.")
     return local
 
 
@@ -119,20 +108,19 @@ def _none_found(device: Device) -> ClawError:
     return ClawError(
         "RECORDING_SESSION_NOT_FOUND",
         "No recording session found on device. Start a recording first.",
-        hint="Run 'clawperator recording start', then 'stop', then pull; or name one with --session-id.",
+        hint="Run 'clawperator recording start', run 'clawperator recording stop', then pull; or name a session.",
         details={"deviceId": device.serial},
         operation="pull",
         target=device.serial,
     )
 
 
-def _failed(device: Device, reason: str, session_id: str | None, hint: str | None = None) -> ClawError:
-    details = {"deviceId": device.serial, **({"sessionId": session_id} if session_id else {})}
+def _failed(reason: str, target: str, hint: str = "", **details: str) -> ClawError:
     return ClawError(
         "RECORDING_PULL_FAILED",
         f"Failed to pull recording from device: {reason}",
         hint=hint or "Run 'clawperator devices' to check the connection, then pull again.",
-        details=details,
+        details=details or None,
         operation="pull",
-        target=device.serial,
+        target=target,
     )

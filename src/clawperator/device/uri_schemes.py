@@ -38,7 +38,7 @@ def read_schemes(given: Iterable[str]) -> frozenset[str]:
             raise ClawError(
                 "USAGE",
                 f"invalid URI scheme {text!r}",
-                hint="Give its name: --allow-scheme myapp, or '*' for most schemes.",
+                hint="Give its name, such as myapp, or '*' for most schemes.",
                 operation="allow_scheme",
                 target=text,
             )
@@ -81,7 +81,10 @@ def _is_allowed(scheme: str, given: Iterable[str]) -> bool:
 
 def _refused(uri: str, scheme: str, action: Action) -> ClawError:
     if scheme:
-        message, hint = f"URI scheme {scheme!r} is not allowed", f"Add '--allow-scheme {scheme}' to allow it."
+        message, hint = (
+            f"URI scheme {scheme!r} is not allowed",
+            f"Run 'clawperator open <uri> --allow-scheme {scheme}' to allow it.",
+        )
     else:
         message, hint = f"{uri!r} has no URI scheme", "Write the URI with its scheme: https://example.com."
     return ClawError(

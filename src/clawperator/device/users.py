@@ -23,8 +23,7 @@ from msgspec import Struct
 
 from clawperator._base.text import one_line
 from clawperator.contract.action_params import UserChoice
-from clawperator.device.adb.client import Device, run_shell
-from clawperator.device.adb.quoting import command_line
+from clawperator.device.adb.client import Device, command_line, run_shell
 from clawperator.errors import ClawError
 
 CURRENT: Literal["current"] = "current"
@@ -82,7 +81,7 @@ def require_user(device: Device, user: UserChoice | None, *, seconds: float = _S
     raise ClawError(
         "DEVICE_USER_NOT_FOUND",
         f"device {device.serial} has no user {user}; it has {names}",
-        hint=f"Pass one of its users, for example --user {users[0].id}, or --user {CURRENT}.",
+        hint=f"Choose one of its users, for example {users[0].id}, or {CURRENT}.",
         details={"user": user, "users": [one.id for one in users]},
         operation="user",
         target=device.serial,
@@ -97,7 +96,7 @@ def user_refusal(device: Device, output: str) -> ClawError | None:
     return ClawError(
         "DEVICE_USER_FORBIDDEN",
         f"device {device.serial} does not allow adb to access its user {found[1]}",
-        hint="Choose another user, for example --user 0. A Secure Folder and many work profiles forbid adb.",
+        hint="Choose another user, for example 0. A Secure Folder and many work profiles forbid adb.",
         details={"user": int(found[1])},
         operation="user",
         target=device.serial,

@@ -2,16 +2,14 @@
 
 import os
 
+from clawperator.contract.action_params import AppParams
 from clawperator.contract.actions import CloseAppParams, OpenAppParams, OpenUriParams, PressKeyParams
 from clawperator.contract.host_actions import (
-    ClearAppDataParams,
-    GrantPermissionParams,
     InstallAppParams,
+    PermissionParams,
     ReadLogcatParams,
-    RevokePermissionParams,
     RotateParams,
     StartActivityParams,
-    UninstallAppParams,
 )
 from clawperator.engine.context import ActionContext, StepData, failure, unsupported
 from clawperator.engine.driver import (
@@ -63,7 +61,7 @@ def open_uri(context: ActionContext, params: OpenUriParams) -> StepData:
             raise ClawError(
                 "URI_NOT_HANDLED",
                 f"no app on the device opens {params.uri}",
-                hint="Open an app by its package name: 'clawperator open <package>'.",
+                hint="Run 'clawperator open <package>' to open an app by its package name.",
                 details={"uri": params.uri},
             )
 
@@ -148,22 +146,22 @@ def install_app(context: ActionContext, params: InstallAppParams) -> StepData:
     return {"path": params.path, "size_bytes": str(size)}
 
 
-def uninstall_app(context: ActionContext, params: UninstallAppParams) -> StepData:
+def uninstall_app(context: ActionContext, params: AppParams) -> StepData:
     _package_control(context).uninstall(params.applicationId)
     return {"application_id": params.applicationId}
 
 
-def clear_app_data(context: ActionContext, params: ClearAppDataParams) -> StepData:
+def clear_app_data(context: ActionContext, params: AppParams) -> StepData:
     _package_control(context).clear_data(params.applicationId)
     return {"application_id": params.applicationId}
 
 
-def grant_permission(context: ActionContext, params: GrantPermissionParams) -> StepData:
+def grant_permission(context: ActionContext, params: PermissionParams) -> StepData:
     _package_control(context).set_permission(params.applicationId, params.permission, granted=True)
     return {"application_id": params.applicationId, "permission": params.permission}
 
 
-def revoke_permission(context: ActionContext, params: RevokePermissionParams) -> StepData:
+def revoke_permission(context: ActionContext, params: PermissionParams) -> StepData:
     _package_control(context).set_permission(params.applicationId, params.permission, granted=False)
     return {"application_id": params.applicationId, "permission": params.permission}
 

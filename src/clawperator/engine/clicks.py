@@ -4,14 +4,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from clawperator.contract.action_params import Coordinate
-from clawperator.contract.action_types import Retry
+from clawperator.contract.action_params import Coordinate, Retry
 from clawperator.contract.actions import ClickParams
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.context import ActionContext, StepData
 from clawperator.engine.driver import ChosenNode, NodeAction, NodeActions, TargetActions
 from clawperator.engine.retry import RETRYABLE_CODES, with_retry
-from clawperator.engine.settle import ScreenBefore, evidence, look, settle, try_look
+from clawperator.engine.settle import ScreenBefore, evidence, look_for, settle, try_look
 from clawperator.engine.targets import (
     describe,
     describe_node,
@@ -21,8 +20,7 @@ from clawperator.engine.targets import (
     touched_in_place,
 )
 from clawperator.errors import ClawError
-from clawperator.ui.node import Hierarchy, Node
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui.node import Hierarchy, Node, node_at
 
 # Fields that pick a node by its place or by what is near it.
 _BY_CONTEXT = ("ref", "index", "ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf")
@@ -125,10 +123,7 @@ def click_node(  # noqa: PLR0913 - the facts of one click
         return with_retry(context, retry, lambda: _click_chosen(context, matcher, kind, container))
 
     def attempt() -> tuple[ScreenBefore, list[Node], str]:
-        screen = context.capture()
-        resolve(context, screen, matcher, container)
-        before = look(context, screen)
-        found = resolve(context, before.screen, matcher, container)
+        before, found = look_for(context, matcher, container)
         method = press(context, before.screen, found[0], kind, hold_ms)
         if method is None:
             raise _not_clickable(found)
@@ -201,7 +196,7 @@ def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind, hol
     held = gesture.hold_ms if hold_ms is None else hold_ms
     where = f"({point.x},{point.y})"
     before = try_look(context)
-    under = None if before is None else _node_at(context, before.screen, point)
+    under = None if before is None else node_at(before.screen, context.driver.frame(), point.x, point.y)
     if not context.perform(lambda driver: driver.tap(point.x, point.y, held)):
         raise ClawError(
             "GESTURE_FAILED",
@@ -212,12 +207,3 @@ def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind, hol
     target = describe(point=where) if under is None else describe_node(under)
     settled = settle(context, before)
     return {"click_types": kind, "coordinate": where, **evidence(target, 1, gesture.name, settled, before)}
-
-
-def _node_at(context: ActionContext, screen: Hierarchy, point: Coordinate) -> Node | None:
-    """The topmost node that covers the point."""
-    found = None
-    for node in visible_nodes(screen, context.driver.frame()):
-        if node.bounds.normalised().contains(point.x, point.y):
-            found = node
-    return found

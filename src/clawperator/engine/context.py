@@ -188,7 +188,7 @@ def failure(code: str, message: str, data: Mapping[str, str] | None = None) -> S
 
 
 def unsupported(what: str) -> ClawError:
-    hint = "Add '--backend operator' or '--backend adb'."
+    hint = "Use the backend operator or adb."
     return ClawError("EXECUTION_ACTION_UNSUPPORTED", f"this driver cannot {what}", hint=hint)
 
 

@@ -10,7 +10,7 @@ from clawperator.contract.selectors import NodeSelector
 from clawperator.engine.context import ActionContext, StepData, unsupported
 from clawperator.engine.driver import Driver, GestureInput
 from clawperator.engine.retry import with_retry
-from clawperator.engine.settle import ScreenBefore, evidence, look, settle, try_look
+from clawperator.engine.settle import ScreenBefore, evidence, look, look_for, settle, try_look
 from clawperator.engine.targets import describe, describe_node, resolve, stroke_in, touch_point, touched_in_place
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
@@ -66,7 +66,7 @@ def double_tap(context: ActionContext, params: DoubleTapParams) -> StepData:
             stroke = Stroke(try_look(context), at, at, describe(point=_written(at)))
         else:
             assert isinstance(params.matcher, NodeSelector)
-            before, found = _look_for(context, params.matcher)
+            before, found = look_for(context, params.matcher)
             at = touch_point(before.screen, found[0], context.driver.frame())
             stroke = Stroke(before, at, at, describe_node(found[0]), len(found), found[0])
         _accept(context, "double tap", lambda driver: isinstance(driver, GestureInput) and driver.double_tap(*at))
@@ -87,7 +87,7 @@ def _swipe_stroke(context: ActionContext, params: SwipeParams) -> Stroke:
     assert isinstance(params.direction, str)
     frame = context.driver_or_timeout().frame()
     if isinstance(params.matcher, NodeSelector):
-        before, found = _look_for(context, params.matcher)
+        before, found = look_for(context, params.matcher)
         area = found[0].bounds.normalised().intersection(frame)
         stroke = direction_stroke(area, params.direction, params.distanceRatio)
         start, end = stroke_in(before.screen, found[0], frame, stroke)
@@ -129,14 +129,6 @@ def _drag_stroke(context: ActionContext, params: DragParams) -> Stroke:
     end = touch_point(before.screen, targets[0], frame, inside=True) if targets else _given(params.end)
     target = describe_node(sources[0]) if sources else describe(point=_written(start))
     return Stroke(before, start, end, target, max(1, len(sources)))
-
-
-def _look_for(context: ActionContext, selector: NodeSelector) -> tuple[ScreenBefore, list[Node]]:
-    """The screen before the action, and the nodes that match on it. ``NODE_NOT_FOUND`` when there is none."""
-    screen = context.capture()
-    resolve(context, screen, selector)
-    before = look(context, screen)
-    return before, resolve(context, before.screen, selector)
 
 
 def _nodes(context: ActionContext, screen: Hierarchy, selector: NodeSelector | UnsetType) -> list[Node]:

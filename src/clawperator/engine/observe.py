@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from clawperator._base.text import compile_pattern, trim
-from clawperator.contract.action_types import unsettles
+from clawperator.contract.action_params import unsettles
 from clawperator.contract.actions import (
     ReadKeyValuePairParams,
     ReadTextParams,
@@ -15,21 +15,18 @@ from clawperator.contract.actions import (
     TakeScreenshotParams,
 )
 from clawperator.contract.host_actions import QueryParams
+from clawperator.contract.results import snapshot_id
 from clawperator.contract.selectors import NodeSelector
-from clawperator.contract.wire import snapshot_id
 from clawperator.engine.context import ActionContext, StepData, failure, string_details, valid_text
 from clawperator.engine.driver import RecordingControl, ScreenshotSource
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import SETTLED_MS, await_settled
 from clawperator.engine.targets import describe_matcher, optional_matcher, resolve
 from clawperator.errors import ClawError
-from clawperator.ui.describe import describe_matches, query_nodes
-from clawperator.ui.node import Hierarchy, Node
-from clawperator.ui.outline import Outline, outline_of, screen_frame
-from clawperator.ui.outline_text import render_outline
+from clawperator.ui.node import Hierarchy, Node, role_of, visible_nodes
+from clawperator.ui.outline import Outline, outline_of, render_outline, screen_frame
 from clawperator.ui.privacy import mask_passwords, shown_label
-from clawperator.ui.roles import role_of
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui.suggest import describe_matches, query_nodes
 from clawperator.ui.write import write_hierarchy
 
 Check = Callable[[str], bool]
@@ -109,7 +106,7 @@ def _pattern_check(pattern: str, *, backtracking: bool) -> Check:
         "INVALID_REGEX_PATTERN",
         f"the pattern cannot be run on the host: {refused}",
         hint="Write the pattern without look-around and backreferences, or use the Operator and a selector by "
-        "--text, --desc, --id or --role.",
+        "text, description, id or role.",
     )
 
 
@@ -231,7 +228,7 @@ def take_screenshot(context: ActionContext, params: TakeScreenshotParams) -> Ste
 
 def start_recording(context: ActionContext, params: RecordingParams) -> StepData:
     try:
-        recorded = _recorder(context, "start").start_recording(_session(params))
+        recorded = _recorder(context).start_recording(_session(params))
     except ClawError as e:
         return _recording_failure(e)
     return {"sessionId": recorded.session_id, "filePath": recorded.file_path}
@@ -239,19 +236,18 @@ def start_recording(context: ActionContext, params: RecordingParams) -> StepData
 
 def stop_recording(context: ActionContext, params: RecordingParams) -> StepData:
     try:
-        recorded = _recorder(context, "stop").stop_recording(_session(params))
+        recorded = _recorder(context).stop_recording(_session(params))
     except ClawError as e:
         return _recording_failure(e)
     data = {"sessionId": recorded.session_id, "filePath": recorded.file_path}
     return data if recorded.events is None else {**data, "eventCount": str(recorded.events)}
 
 
-def _recorder(context: ActionContext, verb: str) -> RecordingControl:
+def _recorder(context: ActionContext) -> RecordingControl:
     driver = context.driver_or_timeout()
     if isinstance(driver, RecordingControl):
         return driver
-    hint = f"Run 'clawperator recording {verb}' without '--backend adb': the Operator records."
-    raise ClawError("RECORDING_UNAVAILABLE", "this backend cannot record", hint=hint)
+    raise ClawError("RECORDING_UNAVAILABLE", "this backend cannot record")
 
 
 def _session(params: RecordingParams) -> str | None:

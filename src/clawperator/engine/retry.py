@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from clawperator._base.deadline import command_timeout
 from clawperator._base.notes import trace
-from clawperator.contract.action_types import Retry
+from clawperator.contract.action_params import Retry
 from clawperator.engine.context import ActionContext
 from clawperator.errors import ClawError
 
@@ -71,37 +71,14 @@ def attempt_with_delays(
     """The result of ``attempt``, repeated after each delay while it fails with a retryable code.
 
     A reference that is stale and a selector that is ambiguous are retried briefly, except in a wait.
+
+    Where each capture takes seconds, the time of attempts counts as part of the delays, except in a wait. There
+    are at least two, if the time of the execution allows it. No further one begins later than the delays add up
+    to, none that could not end in time, and none after a failure that would only be repeated.
     """
-    if context.has_slow_captures and not is_wait:
-        return _attempt_slowly(context, list(delays), attempt)
-    brief = 0
-    last: ClawError | None = None
-    for delay in delays:
-        try:
-            return attempt()
-        except ClawError as e:
-            if e.code not in RETRYABLE_CODES or e.after_effect:
-                raise with_cause(e, last) from e.__cause__
-            brief += e.code in _BRIEF_CODES
-            if brief > _BRIEF_RETRIES and not is_wait:
-                raise
-            if context.has_slow_captures and not context.has_time_for_capture():
-                raise
-            last = e
-            trace(f"{e.code}: next attempt in {delay:.0f} ms")
-            context.pause(delay, e)
-    try:
-        return attempt()
-    except ClawError as e:
-        raise with_cause(e, last) from e.__cause__
-
-
-def _attempt_slowly(context: ActionContext, delays: list[float], attempt: Callable[[], T]) -> T:
-    """Attempts where each capture takes seconds. Their time counts as part of the delays.
-
-    There are at least two, if the time of the execution allows it. No further one begins later than the delays add
-    up to, none that could not end in time, and none after a failure that would only be repeated.
-    """
+    slowly = context.has_slow_captures and not is_wait
+    delays = list(delays) if slowly else delays
+    most = sum(delays) if slowly else 0.0
     start = context.clock.monotonic()
     due, brief = 0.0, 0
     last: ClawError | None = None
@@ -109,13 +86,13 @@ def _attempt_slowly(context: ActionContext, delays: list[float], attempt: Callab
         try:
             return attempt()
         except ClawError as e:
-            brief += e.code in _BRIEF_CODES
-            is_over = number > 0 and context.since_ms(start) >= sum(delays)
-            if is_over or brief > _BRIEF_RETRIES or not _may_help(context, e):
+            brief += e.code in _BRIEF_CODES and not is_wait
+            is_over = slowly and number > 0 and context.since_ms(start) >= most
+            if is_over or brief > _BRIEF_RETRIES or not _may_help(context, e, slowly=slowly):
                 raise with_cause(e, last) from e.__cause__
             last = e
             due += delay
-            left = max(0.0, due - context.since_ms(start))
+            left = max(0.0, due - context.since_ms(start)) if slowly else delay
             trace(f"{e.code}: next attempt in {left:.0f} ms")
             context.pause(left, e)
     try:
@@ -124,11 +101,13 @@ def _attempt_slowly(context: ActionContext, delays: list[float], attempt: Callab
         raise with_cause(e, last) from e.__cause__
 
 
-def _may_help(context: ActionContext, error: ClawError) -> bool:
+def _may_help(context: ActionContext, error: ClawError, *, slowly: bool) -> bool:
     """Whether another attempt may end otherwise, and in time."""
-    if error.code not in RETRYABLE_CODES or error.after_effect or error.code in _CERTAIN_CODES:
+    if error.code not in RETRYABLE_CODES or error.after_effect:
         return False
-    return (error.details or {}).get("reason") != NOT_IDLE and context.has_time_for_capture()
+    if slowly and (error.code in _CERTAIN_CODES or (error.details or {}).get("reason") == NOT_IDLE):
+        return False
+    return not context.has_slow_captures or context.has_time_for_capture()
 
 
 def with_cause(error: ClawError, last: ClawError | None) -> ClawError:

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.notes import trace
@@ -73,22 +74,27 @@ class Engine:
         secrets: SecretSource | None = None,
         backtracking: bool = False,
     ) -> None:
-        self._driver = driver
-        self._clock = clock
-        self._random = random or Random()  # noqa: S311 - jitter, not a secret
-        self._save_screenshot = save_screenshot
         self._runners = {**RUNNERS, **(more_runners or {})}
-        self._references = references
         self._check_target = check_target
-        self._secrets = secrets
-        self._backtracking = backtracking
-        self._has_slow_captures = isinstance(driver, CaptureCost) and driver.slow_captures
-        self._execution = ExecutionProgress()
+        # That of each action has its own deadline and progress.
+        self._context = ActionContext(
+            driver,
+            clock,
+            random or Random(),  # noqa: S311 - jitter, not a secret
+            Deadline(None),
+            None,
+            save_screenshot,
+            ActionProgress(),
+            references,
+            secrets=secrets,
+            backtracking=backtracking,
+            has_slow_captures=isinstance(driver, CaptureCost) and driver.slow_captures,
+        )
 
     def run(self, execution: Execution) -> ResultEnvelope:
         """Run the actions until one ends the execution. Never raises an ``Exception``."""
-        deadline = Deadline(execution.timeoutMs / 1000, self._clock.monotonic)
-        self._execution = ExecutionProgress()
+        deadline = Deadline(execution.timeoutMs / 1000, self._context.clock.monotonic)
+        self._context = replace(self._context, execution=ExecutionProgress())
         steps: list[StepResult] = []
         previous: str | None = None
         for action in execution.actions:
@@ -104,36 +110,27 @@ class Engine:
 
         ``deadline`` is that of the execution, ``previous`` the type of the action before.
         """
-        context = self._context(action, deadline, previous, ActionProgress())
-        began = self._clock.monotonic()
+        context = self._context_of(action, deadline, previous, ActionProgress())
+        began = context.clock.monotonic()
         step, may_continue = _run_action(context, action, self._runners)
         trace(f"engine: {action.type} {'done' if step.success else 'failed'} in {context.since_ms(began):.0f} ms")
         return step, may_continue
 
     def run_expectation(self, action: Action, step: StepResult, deadline: Deadline) -> tuple[StepResult, bool]:
         """Check what an action expects after its step, which succeeded elsewhere. Returns as ``run_action``."""
-        context = self._context(action, deadline, action.type, ActionProgress(dispatched=True))
+        context = self._context_of(action, deadline, action.type, ActionProgress(dispatched=True))
         return _run_action(context, action, {action.type: lambda _context, _params: step.data})
 
-    def _context(
+    def _context_of(
         self, action: Action, deadline: Deadline, previous: str | None, progress: ActionProgress
     ) -> ActionContext:
-        check = self._check_target
-        return ActionContext(
-            self._driver,
-            self._clock,
-            self._random,
-            deadline,
-            previous,
-            self._save_screenshot,
-            progress,
-            self._references,
-            None if check is None else partial(check, action),
-            self._secrets,
-            self._backtracking,
-            self._execution,
-            self._has_slow_captures,
-            getattr(action.params, "settle", False) is True,
+        return replace(
+            self._context,
+            deadline=deadline,
+            previous=previous,
+            progress=progress,
+            check_target=None if self._check_target is None else partial(self._check_target, action),
+            settle=getattr(action.params, "settle", False) is True,
         )
 
 

@@ -1,7 +1,7 @@
 """Scrolling: once, until a node appears, or until it appears and is clicked."""
 
 from itertools import islice
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -22,8 +22,7 @@ from clawperator.engine.targets import (
     stroke_in,
 )
 from clawperator.errors import ClawError
-from clawperator.ui.node import Bounds, Hierarchy, Node
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui.node import Bounds, Hierarchy, Node, visible_nodes
 
 if TYPE_CHECKING:
     from clawperator.contract.results import Effect
@@ -157,10 +156,6 @@ def swipe_once(context: ActionContext, before: ScreenBefore, params: ScrollGestu
     return Swipe(container, moved=moved, gone=False, settled=settled, screen=after)
 
 
-def name_of_container(container: Container) -> str:
-    return container.node.resource_id or container.node.class_name
-
-
 def scroll(context: ActionContext, params: ScrollParams) -> StepData:
     data = {"direction": params.direction, "settle_delay_ms": str(whole(params.settleDelayMs))}
     ratio = {"distance_ratio": str(whole(params.distanceRatio))}
@@ -178,16 +173,14 @@ def scroll(context: ActionContext, params: ScrollParams) -> StepData:
             return failure(e.code, e.message, {**data, **string_details(e.details)})
         raise
     outcome = {"scroll_outcome": "moved" if swipe.moved else "edge_reached"}
-    return {**outcome, **data, **ratio, **_resolved(swipe.container), **_swipe_evidence(swipe)}
+    container = swipe.container
+    done = evidence(describe_node(container.node), container.candidates, METHOD, swipe.settled)
+    return {**outcome, **data, **ratio, **_resolved(container), **done}
 
 
 def _resolved(container: Container | None) -> StepData:
-    name = "" if container is None else name_of_container(container)
+    name = "" if container is None else container.node.resource_id or container.node.class_name
     return {"resolved_container": name} if name else {}
-
-
-def _swipe_evidence(swipe: Swipe) -> StepData:
-    return evidence(describe_node(swipe.container.node), swipe.container.candidates, METHOD, swipe.settled)
 
 
 class ScrollProgress(Struct):
@@ -375,16 +368,12 @@ def _scroll_to(context: ActionContext, params: ScrollAndClickParams, state: Scro
     still = 0
     while not (targets := _targets(context, state.screen, params)):
         if state.swipes >= params.maxSwipes or still == 2:
-            _not_found(params, state)
+            raise ClawError(
+                "TARGET_NOT_FOUND",
+                f"scrolling {params.direction} found no node that matches {describe_matcher(params.matcher)}",
+                details={"scrolls_executed": state.swipes, "direction": params.direction.capitalize()},
+            )
         swipe = swipe_once(context, state.before(context), params)
         state.add(swipe)
         still = 0 if swipe.moved else still + 1
     return targets
-
-
-def _not_found(params: ScrollAndClickParams, state: ScrollProgress) -> NoReturn:
-    raise ClawError(
-        "TARGET_NOT_FOUND",
-        f"scrolling {params.direction} found no node that matches {describe_matcher(params.matcher)}",
-        details={"scrolls_executed": state.swipes, "direction": params.direction.capitalize()},
-    )

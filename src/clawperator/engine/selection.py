@@ -1,6 +1,6 @@
 """Selectors that the host resolves: references, ambiguity, and how to select what is there instead."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -22,8 +22,10 @@ _MAX_SEARCHED = 2_000
 
 
 class ReferenceLookup(Protocol):
-    """The references of a device."""
+    """The references of a device. ``secrets`` are masked in them."""
 
+    @property
+    def secrets(self) -> Sequence[str]: ...
     def lookup(self, ref: str) -> ElementFingerprint:
         """The element that a reference names; ``REF_STALE`` when it is unknown or too old."""
         ...
@@ -62,7 +64,7 @@ def may_be_element(
     """The nodes that may be the element of a reference. ``REF_STALE`` when the reference is unknown."""
     if references is None:
         raise stale_reference(ref, "is unknown: no snapshot of this device is kept")
-    located = locate(screen, frame, references.lookup(ref))
+    located = locate(screen, frame, references.lookup(ref), references.secrets)
     return located.alike if located.node is None else (located.node,)
 
 
@@ -71,7 +73,7 @@ def _located(within: Hierarchy | Node, ref: str, frame: Bounds, references: Refe
         raise stale_reference(ref, "is unknown: no snapshot of this device is kept")
     fingerprint = references.lookup(ref)
     screen = _screen_of(within)
-    located = locate(screen, frame, fingerprint)
+    located = locate(screen, frame, fingerprint, references.secrets)
     node = located.node
     if node is not None and (isinstance(within, Hierarchy) or node is within or within in node.ancestors()):
         return [node]
@@ -92,7 +94,7 @@ def _ambiguous(within: Hierarchy | Node, selector: NodeSelector, frame: Bounds, 
     return ClawError(
         "NODE_AMBIGUOUS",
         f"{len(nodes)} visible nodes match {written}",
-        hint="Add a field or a relation that only one of the candidates has, or --index to choose by position.",
+        hint="Add a field or a relation that only one of the candidates has, or choose one by its index.",
         details={
             "candidate_count": len(nodes),
             "candidates": candidates(_screen_of(within), nodes, frame),

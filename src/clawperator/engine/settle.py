@@ -18,9 +18,10 @@ from msgspec import Struct
 
 from clawperator._base.text import is_blank, printable
 from clawperator.contract.results import Effect
+from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.context import ActionContext, StepData
-from clawperator.ui.node import Hierarchy, Node
-from clawperator.ui.roles import role_of, takes_click
+from clawperator.engine.targets import resolve
+from clawperator.ui.node import Hierarchy, Node, role_of, takes_click
 
 BUDGET_MS = 1_000
 POLL_MS = 50
@@ -82,6 +83,16 @@ def look(context: ActionContext, first: Hierarchy) -> ScreenBefore:
         if not any(screen.has_same_content(one) for one in seen):
             seen.append(screen)
     return ScreenBefore(last, tuple(seen))
+
+
+def look_for(
+    context: ActionContext, matcher: NodeMatcher, container: NodeMatcher | None = None
+) -> tuple[ScreenBefore, list[Node]]:
+    """The screen before an action, and the nodes that match on it. Raises as ``resolve``."""
+    screen = context.capture()
+    resolve(context, screen, matcher, container)
+    before = look(context, screen)
+    return before, resolve(context, before.screen, matcher, container)
 
 
 def try_look(context: ActionContext) -> ScreenBefore | None:
@@ -251,14 +262,11 @@ def _is_static(node: Node) -> bool:
 
 def _is_notice(node: Node, fields: list[Node]) -> bool:
     name = f"{node.resource_id.rpartition('/')[2]} {node.class_name}".lower()
-    if any(part in name for part in _NAMED) or _is_worded(node.text[:_LONGEST_NOTICE]):
+    words = node.text[:_LONGEST_NOTICE].translate(_APOSTROPHES)
+    if any(part in name for part in _NAMED) or _WORDED.search(words):
         return True
     has_words = any(character.isalpha() for character in node.text)  # a counter such as 3/40 has none
     return has_words and any(_is_below(node, field) for field in fields)
-
-
-def _is_worded(text: str) -> bool:
-    return _WORDED.search(text.translate(_APOSTROPHES)) is not None
 
 
 def _is_below(node: Node, field: Node) -> bool:

@@ -1,4 +1,4 @@
-"""The target nodes of an action: resolve a selector, and describe the nodes in results."""
+"""The target nodes of an action: resolve a selector, check the policy, and describe the nodes in results."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -7,16 +7,20 @@ import msgspec
 from msgspec import UnsetType
 
 from clawperator._base.text import printable
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Action
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.context import ActionContext
 from clawperator.errors import ClawError
+from clawperator.policy.gate import check_labelled_action
 from clawperator.ui.hit_test import HitTest, takes_touch
 from clawperator.ui.node import Bounds, Hierarchy, Node
-from clawperator.ui.privacy import shown_label
+from clawperator.ui.privacy import has_password, shown_label
 
 # How many levels above a node its clickable ancestor may be.
 LEVELS = 8
 _MAX_LABEL = 120
+_MAX_LABELS = 40
 SNAPSHOT_HINT = "Run 'clawperator snapshot' to see what is on the screen."
 # What an action types into when it names no field.
 FOCUSED_FIELD = NodeSelector(role="textfield", focused=True)
@@ -72,7 +76,7 @@ def find_containers(context: ActionContext, screen: Hierarchy, container: NodeMa
 
 def _not_found(code: str, matcher: NodeMatcher) -> ClawError:
     if matcher is FOCUSED_FIELD:
-        hint = "Click the field first, or select it, for example with --role textfield."
+        hint = "Click the field first, or select it, for example by the role textfield."
         return ClawError(code, "no field has the input focus", hint=hint)
     return ClawError(code, f"no visible node matches {describe_matcher(matcher)}", hint=SNAPSHOT_HINT)
 
@@ -162,3 +166,26 @@ def target_changed(what: str, expected: Node, details: dict[str, str]) -> ClawEr
         details={**details, "matched_target": describe_node(expected)},
         after_effect=True,
     )
+
+
+def check_target(action: Action, node: Node) -> None:
+    """``PERMISSION_DENIED`` when a rule denies the action on what the node shows.
+
+    A rule about labels sees what the document names. A reference, an index or a pattern may name any node, so the
+    rules are asked again about the labels of the node that was found, before it is touched.
+    """
+    check_labelled_action(action.type, msgspec.to_builtins(action.params), _labels(action, node))
+
+
+def _labels(action: Action, node: Node) -> tuple[str, ...]:
+    """The labels and ids of a node, of what is inside it and, for a touch, of the node that takes the click."""
+    top = node
+    if not ACTIONS[action.type].read_only:
+        top = nearest_self_or_ancestor(node, lambda one: one.flag("clickable")) or node
+    found: dict[str, None] = {}
+    for one in (node, *node.walk(), *top.walk()):
+        label = "" if has_password(one) else one.label
+        found |= dict.fromkeys(value for value in (label, one.content_desc, one.resource_id) if value)
+        if len(found) >= _MAX_LABELS:
+            break
+    return tuple(found)

@@ -6,8 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator._base.deadline import command_timeout
-from clawperator._base.secret_text import SHORTEST
-from clawperator._base.text import one_line
+from clawperator._base.text import SHORTEST, one_line
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.actions import EnterTextParams
 from clawperator.contract.host_actions import SubmitTextParams
@@ -16,15 +15,14 @@ from clawperator.engine.clicks import Choice, press
 from clawperator.engine.context import ActionContext, StepData, string_details
 from clawperator.engine.driver import Driver, KeyTyping, NodeActions, TargetActions
 from clawperator.engine.retry import with_retry
-from clawperator.engine.settle import ScreenBefore, Settled, evidence, look, settle
+from clawperator.engine.settle import ScreenBefore, Settled, evidence, look_for, settle
 from clawperator.engine.targets import FOCUSED_FIELD, describe_node, nearest_self_or_ancestor, resolve
 from clawperator.errors import ClawError
-from clawperator.ui.node import HIDDEN, Hierarchy, Node
-from clawperator.ui.privacy import has_password, mask_secrets, mask_step_data
+from clawperator.ui.node import HIDDEN, Hierarchy, Node, is_field
+from clawperator.ui.privacy import has_password, mask
 
-_FIELDS = ("edittext", "autocompletetextview")
 _MAX_SHOWN = 120
-_SECRET_HINT = "Use the command 'clawperator type --secret NAME' or the method enter_secret of a connected phone."
+_SECRET_HINT = "Run 'clawperator type --secret NAME', or call enter_secret of a connected phone."
 
 
 class TypedText(Struct, frozen=True):
@@ -76,7 +74,7 @@ def enter_text(context: ActionContext, params: EnterTextParams) -> StepData:
         raise _without_secret(e, secret.text) from None
     except Exception as e:  # noqa: BLE001 - its message may quote the secret
         raise ClawError("UNKNOWN", f"cannot enter a secret: {type(e).__name__}") from None
-    return mask_step_data(data, [secret.text]) | {"text": HIDDEN}
+    return mask(data, [secret.text]) | {"text": HIDDEN}
 
 
 def _without_secret(error: ClawError, secret: str) -> ClawError:
@@ -84,9 +82,9 @@ def _without_secret(error: ClawError, secret: str) -> ClawError:
         # It cannot be told from other parts of a message.
         message = "cannot enter the secret; the message is hidden, because it may quote it"
         return ClawError(error.code, message)
-    details = {name: mask_secrets(value, [secret]) for name, value in string_details(error.details).items()}
-    hint = None if error.own_hint is None else mask_secrets(error.own_hint, [secret])
-    return ClawError(error.code, mask_secrets(error.message, [secret]), hint=hint, details=details)
+    shown = (error.message, error.own_hint, string_details(error.details))
+    message, hint, details = mask(shown, [secret])
+    return ClawError(error.code, message, hint=hint, details=details)
 
 
 def _enter(context: ActionContext, entry: TextEntry, params: EnterTextParams) -> StepData:
@@ -145,10 +143,7 @@ def submit_text(context: ActionContext, params: SubmitTextParams) -> StepData:
 
 def _focused(context: ActionContext, matcher: NodeMatcher) -> TypedText:
     """The field that matches, focused by a tap if needed."""
-    screen = context.capture()
-    resolve(context, screen, matcher)
-    before = look(context, screen)
-    found = resolve(context, before.screen, matcher)
+    before, found = look_for(context, matcher)
     field = _field(found[0])
     if not field.flag("focused"):
         context.perform(lambda driver: isinstance(driver, NodeActions) and driver.act(field, "focus"))
@@ -193,7 +188,7 @@ def _focused_once(context: ActionContext, entry: TextEntry) -> TypedText:
         return typed
     if press(context, screen, field, "click") is None:
         raise _not_accepted(found, field)
-    if _is_field(field) and not any(node.flag("focused") and _is_field(node) for node in screen.nodes):
+    if is_field(field) and not any(node.flag("focused") and is_field(node) for node in screen.nodes):
         return typed
     after = context.capture()
     seen = _focused_field(context, after, entry.matcher, field)
@@ -209,7 +204,7 @@ def _focused_field(context: ActionContext, screen: Hierarchy, matcher: NodeMatch
     assert isinstance(driver, KeyTyping)
     matching = [_field(node) for node in context.find_all(screen, matcher)]
     after = driver.field_after(field, screen)
-    return next((node for node in (*matching, after) if node and _is_field(node) and node.flag("focused")), None)
+    return next((node for node in (*matching, after) if node and is_field(node) and node.flag("focused")), None)
 
 
 def _type_keys(context: ActionContext, entry: TextEntry, typed: TypedText) -> Settled:
@@ -274,11 +269,10 @@ def _with_field_text(error: ClawError, entry: TextEntry, field: Node, seen: Node
     else:
         now = f"the field has '{one_line(seen.text, _MAX_SHOWN)}' now"
         details["field_text"] = seen.text
-    return ClawError(
-        error.code,
-        f"{error.message}; {now}",
-        hint=error.own_hint,
+    return error.with_(
+        message=f"{error.message}; {now}",
         details={**(error.details or {}), **details},
+        retryable=None,
         after_effect=seen is None or seen.text != field.text,
     )
 
@@ -292,7 +286,7 @@ def _typed_otherwise(message: str, **details: str) -> ClawError:
         "TEXT_NOT_ACCEPTED",
         message,
         hint="It was typed once. The app may change what is typed: enter the text as the app keeps it, or use "
-        "'--backend operator'.",
+        "the backend operator.",
         details=details,
         after_effect=True,
     )
@@ -318,12 +312,7 @@ def _check_recording(context: ActionContext, entry: TextEntry, field: Node) -> N
 
 def _field(node: Node) -> Node:
     """The field that is or contains the node, or the node itself."""
-    return nearest_self_or_ancestor(node, _is_field) or node
-
-
-def _is_field(node: Node) -> bool:
-    name = node.class_name.lower()
-    return any(part in name for part in _FIELDS) or node.flag("password")
+    return nearest_self_or_ancestor(node, is_field) or node
 
 
 def _set_text(context: ActionContext, entry: TextEntry, field: Node, text: str) -> bool:
@@ -344,11 +333,11 @@ def _guarded(field: Node, act: Callable[[], bool]) -> bool:
 
 
 def _not_accepted(found: list[Node], field: Node) -> ClawError:
-    is_field = _is_field(field)
+    can_type = is_field(field)
     return ClawError(
         "TEXT_NOT_ACCEPTED",
-        "the field did not accept the text" if is_field else "the matched node is not a text field",
-        hint=None if is_field else "Select the field itself, for example with --role textfield.",
+        "the field did not accept the text" if can_type else "the matched node is not a text field",
+        hint=None if can_type else "Select the field itself, for example by the role textfield.",
         details={"matched_target": describe_node(found[0]), "candidate_count": len(found)},
     )
 

@@ -21,9 +21,8 @@ from clawperator.engine.retry import attempt_with_delays, poll_delays, retry_del
 from clawperator.engine.settle import POLL_MS
 from clawperator.engine.targets import SNAPSHOT_HINT, describe_matcher, describe_node, optional_matcher, resolve
 from clawperator.errors import ClawError
-from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui.node import Hierarchy, Node, visible_nodes
 from clawperator.ui.privacy import shown_label
-from clawperator.ui.visible import visible_nodes
 
 T = TypeVar("T")
 _IDLE_MS = 500
@@ -107,9 +106,6 @@ def wait_until_gone(context: ActionContext, params: WaitUntilGoneParams) -> Step
 
         return list(may_be_element(screen, ref, context.driver.frame(), context.references))
 
-    def is_gone(screen: Hierarchy) -> bool | None:
-        return None if find(screen) else True
-
     def error(screen: Hierarchy) -> ClawError:
         found = find(screen)
         return _timed_out(
@@ -118,7 +114,7 @@ def wait_until_gone(context: ActionContext, params: WaitUntilGoneParams) -> Step
             matched_target=describe_node(found[0]) if found else "",
         )
 
-    wait_for(context, params.timeoutMs, is_gone, error)
+    wait_for(context, params.timeoutMs, lambda screen: None if find(screen) else True, error)
     return _waited(context, start)
 
 
@@ -258,7 +254,7 @@ def _timed_out(message: str, timeout_ms: float, **details: str) -> ClawError:
     return ClawError(
         "WAIT_TIMEOUT",
         f"{message} after {whole(timeout_ms)} ms",
-        hint="Run 'clawperator snapshot' to see the screen, or wait longer with --timeout.",
+        hint="Run 'clawperator snapshot' to see the screen, or wait longer.",
         details={**_limit(timeout_ms), **{name: value for name, value in details.items() if value}},
     )
 

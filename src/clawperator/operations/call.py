@@ -6,19 +6,19 @@ paths again; the time limit; the operation itself.
 """
 
 import os
-import shlex
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline, limited
-from clawperator.commands.model import BackendName
+from clawperator.contract.commands import BackendName
+from clawperator.contract.fields import ParamField
 from clawperator.errors import ClawError
-from clawperator.operations.model import Operation, ParamField, Params, Rule, find_operation, given_fields
+from clawperator.operations.model import Operation, Params, Rule, find_operation, given_fields
 from clawperator.policy.gate import check_calls, policy_in_force
 
 if TYPE_CHECKING:
@@ -46,16 +46,11 @@ TOOL = EntryPoint("tool", "TOOL_PAYLOAD_INVALID")
 HTTP = EntryPoint("http", "INVALID_BODY")
 
 
-class ProgressListener(Protocol):
-    """Receives how much of a long work is done, of how much."""
-
-    def __call__(self, done: int, total: int, /) -> None: ...
-
-
-class Confine(Protocol):
-    """Returns the absolute path with links resolved; ``PERMISSION_DENIED`` for one that the caller may not use."""
-
-    def __call__(self, path: str, operation: str, use: Literal["read", "write"], /) -> str: ...
+# Receives how much of a long work is done, of how much.
+ProgressListener = Callable[[int, int], None]
+# Returns the absolute path with links resolved, for an operation that reads or writes it; ``PERMISSION_DENIED``
+# for one that the caller may not use.
+Confine = Callable[[str, str, Literal["read", "write"]], str]
 
 
 class Caller(Struct, frozen=True, kw_only=True):
@@ -147,6 +142,12 @@ def approve(operation: Operation, params: Params, caller: Caller) -> ApprovedCal
     return ApprovedCall(operation, _confined(operation, _with_outputs(operation, params), caller))
 
 
+def check_operation(name: str, entry: EntryPoint, /, **params: Any) -> None:
+    """``PERMISSION_DENIED`` when the policy in force does not allow an operation that an entry point answers."""
+    operation = find_operation(name)
+    approve(operation, operation.params(**params), Caller(entry=entry))
+
+
 def invalid(operation: Operation, entry: EntryPoint, message: str) -> ClawError:
     """The error of parameters that the operation does not take."""
     hint = f"Run 'clawperator {operation.name} --help'." if entry.name == "cli" else None
@@ -170,14 +171,22 @@ def _check_rule(rule: Rule, operation: Operation, params: Params, entry: EntryPo
 
 
 def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> "PolicyEntry":
-    """The operation as a policy sees it: by each of its names, with its subjects."""
+    """The call of an operation as a policy sees it: by each of its names, with its subjects."""
+    subjects = subjects_of(operation, params)
+    listed = listed_entry(operation)
+    own = listed.aliases[0] if entry.name in ("cli", "http") else listed.name
+    return replace(listed, name=own, level=operation.level_of(params), subjects=lambda _: subjects)
+
+
+def listed_entry(operation: Operation) -> "PolicyEntry":
+    """The operation as a policy sees it, whatever its parameters are."""
     from clawperator.policy.rules import PolicyEntry
 
     names = operation_names(operation)
-    subjects = subjects_of(operation, params)
-    own = names[0] if entry.name in ("cli", "http") else operation.tool_name
     performed = (*names, *(name for other in operation.performs for name in _names_of(other)))
-    return PolicyEntry(own, operation.level_of(params), names, lambda _: subjects, lambda _: performed, names)
+    return PolicyEntry(
+        operation.tool_name, operation.level, names, None, lambda _: performed, names, is_whole=True
+    )
 
 
 def _names_of(performed: str) -> tuple[str, ...]:
@@ -190,7 +199,7 @@ def _names_of(performed: str) -> tuple[str, ...]:
 
 def operation_names(operation: Operation) -> tuple[str, ...]:
     """Every name of an operation that a rule may use: of the command with its synonyms, and of the tool."""
-    from clawperator.commands.registry import command_names
+    from clawperator.contract.commands import command_names
 
     dashed = operation.name.replace(" ", "-")
     full = (operation.name, *operation.aliases)
@@ -206,6 +215,8 @@ def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
     An allow rule matches the first one. A call that names a file to write, or has a field that raises its level,
     is about its whole line: a rule about the input must not cover any output.
     """
+    import shlex
+
     given = list(given_fields(params))
     fields = sorted((field for field in given if field.use.word), key=lambda field: field.use.word)
     words = [text for field in fields for text in _texts(params, field)]
@@ -220,7 +231,7 @@ def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
     is_more = any(field.use.path in _OWN_RULE or field.use.raises for field in given)
     subject = () if about is UNSET else (str(about),)
     first = (line, *subject) if is_more else (*subject, line)
-    return tuple(dict.fromkeys((*first, shlex.join(words), " ".join(words))))
+    return tuple(dict.fromkeys((*first, shlex.join(words), " ".join(words), *words[:1])))
 
 
 def _texts(params: Params, field: ParamField) -> list[str]:

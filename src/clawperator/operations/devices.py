@@ -1,13 +1,16 @@
 """Operations on devices: list them and their packages, watch a screen, pair, follow the host log."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator._base.text import count
 from clawperator.contract.action_params import User
-from clawperator.operations.call import Caller
-from clawperator.operations.model import FAMILIES, Family, Params, about, cli_operation, operation
+from clawperator.contract.fields import about
+from clawperator.operations.model import FAMILIES, Family, NoParams, Params, cli_operation, operation
+
+if TYPE_CHECKING:
+    from clawperator.operations.call import Caller
 
 FAMILIES["packages"] = Family("Inspect the packages on a device.")
 _HERE = "clawperator.operations.devices:"
@@ -16,10 +19,6 @@ _HANDLERS = "clawperator.cli.handlers."
 _PACKAGES_SECONDS = 15.0
 
 Milliseconds = Annotated[int, Meta(ge=1, le=24 * 3_600_000)]
-
-
-class ListDevicesParams(Params, frozen=True, kw_only=True):
-    """List the connected devices."""
 
 
 class DeviceWithModel(Struct, frozen=True):
@@ -34,7 +33,7 @@ class DeviceList(Struct, frozen=True):
     devices: list[DeviceWithModel]
 
 
-def _listed(result: DeviceList, _: Caller) -> str:
+def _listed(result: DeviceList, _: "Caller") -> str:
     listed = ", ".join(f"{device.serial} ({device.state})" for device in result.devices)
     return f"{count(len(result.devices), 'phone')}: {listed}" if listed else "no phone is connected"
 
@@ -42,6 +41,7 @@ def _listed(result: DeviceList, _: Caller) -> str:
 @operation(
     "devices",
     _HERE + "DeviceList",
+    purpose="List the connected devices.",
     level="read-only",
     message=_listed,
     text=_TEXT + "device_blocks",
@@ -51,7 +51,7 @@ def _listed(result: DeviceList, _: Caller) -> str:
     tool_alias="list_devices",
     examples=("clawperator devices",),
 )
-def list_connected(_: ListDevicesParams, caller: Caller) -> DeviceList:
+def list_connected(_: NoParams, caller: "Caller") -> DeviceList:
     """The devices; for clients of the HTTP server with their models, which need another question to adb."""
     from clawperator.device.discovery import device_models, list_devices
 
@@ -78,11 +78,12 @@ class PackageList(Struct, frozen=True):
     message=lambda result, caller: f"{count(len(result.packages), 'package')} on {caller.device}",
     text=_TEXT + "package_blocks",
     on_device=True,
+    route="GET /packages",
     tool="app",
     tool_alias="list_packages",
     examples=("clawperator packages list --third-party", "clawperator packages list --user 0"),
 )
-def list_installed(params: ListPackagesParams, caller: Caller) -> PackageList:
+def list_installed(params: ListPackagesParams, caller: "Caller") -> PackageList:
     from clawperator.device.packages import list_packages
     from clawperator.device.users import require_user
 
@@ -107,7 +108,7 @@ class WatchParams(Params, frozen=True, kw_only=True):
 cli_operation(
     "watch",
     WatchParams,
-    _HANDLERS + "watch:watch_screen",
+    _HANDLERS + "streams:watch_screen",
     level="read-only",
     performs=("snapshot_ui",),
     runs_plans=True,
@@ -154,7 +155,7 @@ class LogsParams(Params, frozen=True, kw_only=True):
 cli_operation(
     "logs",
     LogsParams,
-    _HANDLERS + "logs:print_log",
+    _HANDLERS + "streams:print_log",
     level="read-only",
     examples=("clawperator logs --no-follow",),
     notes="One JSON event per line. The log is in CLAWPERATOR_LOG_DIR, or in logs in the product home; "

@@ -1,28 +1,27 @@
 """Operations on Android emulators of the SDK: list, inspect, create, start, stop, delete, provision."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from clawperator.device.emulators import emulator
-from clawperator.device.emulators.avd import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
+from clawperator.contract.fields import about
+from clawperator.device import emulators
+from clawperator.device.emulators import API_LEVEL, DEFAULT_NAME, PROFILE, Avd, host_abi
 from clawperator.errors import ClawError
-from clawperator.operations.call import Caller
-from clawperator.operations.model import FAMILIES, HOUR_SECONDS, LONG_SECONDS, Family, Params, about, operation
+from clawperator.operations.model import FAMILIES, HOUR_SECONDS, LONG_SECONDS, Family, NoParams, Params, operation
+
+if TYPE_CHECKING:
+    from clawperator.operations.call import Caller
 
 FAMILIES["emulator"] = Family("Create and run Android emulators with the Android SDK.")
 FAMILIES["provision"] = Family("Provide a booted emulator.")
 _HERE = "clawperator.operations.emulators:"
-_EMULATOR = "clawperator.device.emulators.emulator:"
-_AVD = "clawperator.device.emulators.avd:Avd"
+_EMULATORS = "clawperator.device.emulators:"
+_AVD = _EMULATORS + "Avd"
 _TEXT = "clawperator.cli.text.listings:"
 _ERRORS = ("EMULATOR_NOT_FOUND", "ANDROID_SDK_TOOL_MISSING")
 
 AvdName = Annotated[str, Meta(min_length=1, max_length=64)]
-
-
-class NoParams(Params, frozen=True, kw_only=True):
-    """No parameters."""
 
 
 class AvdParams(Params, frozen=True, kw_only=True):
@@ -45,8 +44,8 @@ class AvdList(Struct, frozen=True):
     route="GET /android/emulators",
     examples=("clawperator emulator list",),
 )
-def list_all(_: NoParams, __: Caller) -> AvdList:
-    return AvdList(emulator.list_avds())
+def list_all(_: NoParams, __: "Caller") -> AvdList:
+    return AvdList(emulators.list_avds())
 
 
 @operation(
@@ -61,8 +60,8 @@ def list_all(_: NoParams, __: Caller) -> AvdList:
     examples=("clawperator emulator inspect",),
     notes="For one that does not exist, 'exists' is false.",
 )
-def inspect(params: AvdParams, _: Caller) -> Avd:
-    return emulator.inspect_avd(params.name)
+def inspect(params: AvdParams, _: "Caller") -> Avd:
+    return emulators.inspect_avd(params.name)
 
 
 class CreateAvdParams(AvdParams, frozen=True, kw_only=True):
@@ -86,7 +85,7 @@ class CreateAvdParams(AvdParams, frozen=True, kw_only=True):
     seconds=HOUR_SECONDS,
     notes="An existing one is not overwritten. The SDK's licences are accepted.",
 )
-def create(params: CreateAvdParams, _: Caller) -> Avd:
+def create(params: CreateAvdParams, _: "Caller") -> Avd:
     supported = {"apiLevel": API_LEVEL, "abi": host_abi(), "deviceProfile": PROFILE, "playStore": True}
     wanted = (params.api_level, params.abi, params.device_profile, params.play_store)
     for (field, value), given in zip(supported.items(), wanted, strict=True):
@@ -99,12 +98,12 @@ def create(params: CreateAvdParams, _: Caller) -> Avd:
                 operation="emulator",
                 target=params.name,
             )
-    return emulator.create_avd(params.name)
+    return emulators.create_avd(params.name)
 
 
 @operation(
     "emulator start",
-    _EMULATOR + "StartedEmulator",
+    _EMULATORS + "StartedEmulator",
     purpose="Start a virtual device and wait until it has booted.",
     level="act",
     subject="name",
@@ -114,8 +113,8 @@ def create(params: CreateAvdParams, _: Caller) -> Avd:
     errors=("EMULATOR_ALREADY_RUNNING", *_ERRORS),
     seconds=LONG_SECONDS,
 )
-def start(params: AvdParams, caller: Caller) -> emulator.StartedEmulator:
-    return emulator.start_emulator(params.name, _timeouts(caller))
+def start(params: AvdParams, caller: "Caller") -> emulators.StartedEmulator:
+    return emulators.start_emulator(params.name, _timeouts(caller))
 
 
 class StoppedEmulator(Struct, frozen=True):
@@ -135,8 +134,8 @@ class StoppedEmulator(Struct, frozen=True):
     errors=("EMULATOR_NOT_RUNNING", *_ERRORS),
     seconds=LONG_SECONDS,
 )
-def stop(params: AvdParams, _: Caller) -> dict[str, object]:
-    return emulator.stop_emulator(params.name)
+def stop(params: AvdParams, _: "Caller") -> dict[str, object]:
+    return emulators.stop_emulator(params.name)
 
 
 class DeletedEmulator(Struct, frozen=True):
@@ -156,12 +155,12 @@ class DeletedEmulator(Struct, frozen=True):
     errors=("EMULATOR_ALREADY_RUNNING", *_ERRORS),
     seconds=LONG_SECONDS,
 )
-def delete(params: AvdParams, _: Caller) -> dict[str, object]:
-    return emulator.delete_avd(params.name)
+def delete(params: AvdParams, _: "Caller") -> dict[str, object]:
+    return emulators.delete_avd(params.name)
 
 
 class EmulatorList(Struct, frozen=True):
-    devices: list[emulator.RunningEmulator]
+    devices: list[emulators.RunningEmulator]
 
 
 @operation(
@@ -174,13 +173,13 @@ class EmulatorList(Struct, frozen=True):
     route="GET /android/emulators/running",
     errors=("ANDROID_SDK_TOOL_MISSING",),
 )
-def status(_: NoParams, __: Caller) -> EmulatorList:
-    return EmulatorList(emulator.running_emulators())
+def status(_: NoParams, __: "Caller") -> EmulatorList:
+    return EmulatorList(emulators.running_emulators())
 
 
 @operation(
     "emulator provision",
-    _EMULATOR + "Provisioned",
+    _EMULATORS + "Provisioned",
     purpose="Provide a booted emulator: a running one, an existing one, or a new one.",
     aliases=("provision emulator",),
     level="full",
@@ -191,11 +190,11 @@ def status(_: NoParams, __: Caller) -> EmulatorList:
     errors=("EMULATOR_UNSUPPORTED", "ANDROID_SDK_TOOL_MISSING"),
     seconds=HOUR_SECONDS,
 )
-def provision(params: AvdParams, caller: Caller) -> emulator.Provisioned:
-    return emulator.provision(params.name, _timeouts(caller))
+def provision(params: AvdParams, caller: "Caller") -> emulators.Provisioned:
+    return emulators.provision(params.name, _timeouts(caller))
 
 
-def _timeouts(caller: Caller) -> emulator.EmulatorTimeouts:
+def _timeouts(caller: "Caller") -> emulators.EmulatorTimeouts:
     """The time of a command line limits how long the emulator may take to boot."""
     remaining = caller.deadline.remaining if caller.timeout is None else caller.timeout
-    return emulator.EmulatorTimeouts() if remaining is None else emulator.EmulatorTimeouts(boot=remaining)
+    return emulators.EmulatorTimeouts() if remaining is None else emulators.EmulatorTimeouts(boot=remaining)

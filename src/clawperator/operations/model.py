@@ -18,50 +18,19 @@ operations would slow down every command, so a command imports only the module o
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType
-from msgspec.structs import FieldInfo, fields, replace
+from msgspec import Meta, Struct, UnsetType
+from msgspec.structs import fields, replace
 
-from clawperator.commands.model import LEVELS, Level, PathKind
-from clawperator.commands.registry import MODULES
+from clawperator.contract.commands import MODULES
+from clawperator.contract.fields import LEVELS, Level, ParamField, about, default_of, fields_of
 from clawperator.errors import ClawError
 
 FilePath = Annotated[str, Meta(min_length=1, max_length=4_096)]
 # The longest time of an operation on large files or a slow device, and of one that installs or runs programs.
 LONG_SECONDS, HOUR_SECONDS = 600.0, 3_660.0
-
-
-class FieldUse(Struct, frozen=True, kw_only=True):
-    """How entry points use a field of parameters.
-
-    ``flag`` is its spelling on command lines, by default that of its name, and ``aliases`` are others; a ``word``
-    has none, but its position, from 1, among the words of the line. A list takes all further words. Where it
-    ``names_device``, a command line may also give it by ``--device``; without a word it has no flag of its own.
-    ``path`` is the kind of path that it is, except for the values ``not_paths``.
-    Without a value an output is beside the file of another field, with an ending: ``beside``. A call in which the
-    field is given needs the level ``raises``. Models do not see a ``rare`` field; their calls may have it. A
-    ``cli_only`` field exists on command lines only; a ``not_cli`` field does not, as the caller has its value.
-    """
-
-    flag: str = ""
-    aliases: tuple[str, ...] = ()
-    word: int = 0
-    names_device: bool = False
-    metavar: str = ""
-    path: PathKind = ""
-    not_paths: tuple[str, ...] = ()
-    beside: tuple[str, str] | None = None
-    raises: Level | None = None
-    rare: bool = False
-    cli_only: bool = False
-    not_cli: bool = False
-
-
-def about(description: str, **use: Any) -> Meta:
-    """The description and the ``FieldUse`` of a field. Limits are in its type."""
-    return Meta(description=description, extra={"use": FieldUse(**use)})
 
 
 JunitFile = Annotated[
@@ -73,6 +42,7 @@ EvidenceFolder = Annotated[
         "keep the document, and tree and picture before and after, in a new folder in this one",
         metavar="<folder>",
         path="out",
+        raises="act",
         cli_only=True,
     ),
 ]
@@ -82,49 +52,8 @@ class Params(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rena
     """Parameters of an operation. The docstring of each subclass is the summary of its operation."""
 
 
-class ParamField(Struct, frozen=True):
-    """A field of parameters, as entry points see it. ``name`` is that in JSON, ``attribute`` that in Python."""
-
-    name: str
-    attribute: str
-    flag: str
-    description: str
-    type: Any
-    choices: tuple[str, ...]
-    default: Any  # UNSET where there is none
-    required: bool
-    use: FieldUse
-
-    @property
-    def is_switch(self) -> bool:
-        return self.type is bool
-
-    @property
-    def takes_number(self) -> bool:
-        return not {int, float}.isdisjoint((self.type, *get_args(self.type)))
-
-    @property
-    def is_list(self) -> bool:
-        return get_origin(self.type) in (list, tuple)
-
-    @property
-    def is_mapping(self) -> bool:
-        """Whether a command line has the field as ``name=value``, any number of times."""
-        return get_origin(self.type) is dict
-
-    @property
-    def has_flag(self) -> bool:
-        """Whether command lines have a flag for it. A word has one if it is named."""
-        return bool(self.use.flag) or not (self.use.word or self.use.names_device or self.use.not_cli)
-
-    @property
-    def metavar(self) -> str:
-        is_file = self.use.path and self.attribute != "folder"
-        return self.use.metavar or ("<file>" if is_file else f"<{self.attribute.rpartition('_')[2]}>")
-
-    def text_of(self, value: Any) -> str:
-        """A value as a command line has it."""
-        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+class NoParams(Params, frozen=True, kw_only=True):
+    """No parameters. The row of the operation has its ``purpose``."""
 
 
 class Rule(Struct, frozen=True):
@@ -210,11 +139,11 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 
 class Family(Struct, frozen=True):
-    """Operations whose names begin with the same word. ``first`` names the rows of actions that precede them."""
+    """Operations whose names begin with the same word. ``actions`` are the commands of actions before them."""
 
     summary: str
     synonyms: tuple[str, ...] = ()
-    first: str = ""
+    actions: tuple[str, ...] = ()
 
 
 Function = TypeVar("Function", bound=Callable[[Any, Any], Any])
@@ -238,12 +167,13 @@ def operation(name: str, result: str, *, level: Level, **columns: Any) -> Callab
     return add
 
 
-def cli_operation(name: str, params: type[Params], around: str, *, level: Level, **columns: Any) -> None:
+def cli_operation(name: str, params: type[Params], around: str, *, level: Level, **columns: Any) -> Operation:
     """Add the row of an operation that exists on command lines only: it reads stdin, prints text, or serves."""
     row = Operation(
         name=name, params=params, run=lambda *_: None, result="", level=level, around=around, **columns
     )
     _operations[name] = row
+    return row
 
 
 def load_family(name: str) -> tuple[Operation, ...]:
@@ -262,14 +192,8 @@ def find_operation(name: str) -> Operation:
 def all_operations() -> Iterator[Operation]:
     """Every operation. Imports every family."""
     for name, module in MODULES.items():
-        if module.startswith("clawperator.operations."):
+        if not module.endswith(".actions"):
             yield from load_family(name)
-
-
-@cache
-def fields_of(params: type[Params]) -> tuple[ParamField, ...]:
-    """The fields of a Struct of parameters, in their order."""
-    return tuple(_field(info) for info in fields(params))
 
 
 @cache
@@ -288,11 +212,7 @@ _SHAPE: Any = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True, "
 
 def copied_fields(shape: type[Struct]) -> list[Any]:
     """The fields of a Struct, for ``msgspec.defstruct``."""
-    return [(i.name, i.type) if i.required else (i.name, i.type, _default(i)) for i in fields(shape)]
-
-
-def _default(info: FieldInfo) -> Any:
-    return info.default if info.default is not NODEFAULT else info.default_factory()
+    return [(i.name, i.type) if i.required else (i.name, i.type, default_of(i)) for i in fields(shape)]
 
 
 def document_of(result: Any) -> Any:
@@ -303,41 +223,3 @@ def document_of(result: Any) -> Any:
 def given_fields(params: Params) -> Iterator[ParamField]:
     """The fields that differ from their defaults."""
     return (field for field in fields_of(type(params)) if getattr(params, field.attribute) != field.default)
-
-
-def _field(info: FieldInfo) -> ParamField:
-    type_, metas = _plain_type(info.type)
-    description = next((meta.description for meta in metas if meta.description), "")
-    use = next((meta.extra["use"] for meta in metas if meta.extra), FieldUse())
-    return ParamField(
-        info.encode_name,
-        info.name,
-        use.flag or "--" + info.name.replace("_", "-"),
-        description,
-        type_,
-        tuple(map(str, get_args(type_))) if get_origin(type_) is Literal else (),
-        UNSET if info.required else _default(info),
-        info.required,
-        use,
-    )
-
-
-def _plain_type(type_: Any) -> tuple[Any, list[Meta]]:
-    """The type without annotations and without ``UnsetType``, and its annotations, the outermost first.
-
-    Of a list and other forms the first one counts, which is that of command lines.
-    """
-    if get_origin(type_) is Annotated:
-        inner, *metas = get_args(type_)
-        plain, more = _plain_type(inner)
-        return plain, [*(meta for meta in reversed(metas) if isinstance(meta, Meta)), *more]
-    if get_origin(type_) in _UNIONS:
-        forms = [_plain_type(one) for one in get_args(type_) if one is not UnsetType]
-        if len(forms) == 1 or get_origin(forms[0][0]) is not None:
-            return forms[0]
-        joined: Any = Union[tuple(form for form, _ in forms)]  # noqa: UP007
-        return joined, []
-    return type_, []
-
-
-_UNIONS = (Union, type(int | str))

@@ -1,14 +1,16 @@
 """Operations on simulated phones: start, stop, list, reset, delete, faults, pictures."""
 
 import os
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from clawperator.commands.servers import OPEN_PAGE
+from clawperator.contract.fields import about
 from clawperator.errors import ClawError
-from clawperator.operations.call import Caller
-from clawperator.operations.model import FAMILIES, Family, FilePath, Params, about, operation
+from clawperator.operations.model import FAMILIES, Family, FilePath, NoParams, Params, operation
+
+if TYPE_CHECKING:
+    from clawperator.operations.call import Caller
 
 FAMILIES["phone"] = Family("Start and control simulated phones.")
 _HERE = "clawperator.operations.phones:"
@@ -17,6 +19,10 @@ _WHICH = "Without --device or CLAWPERATOR_DEVICE_ID the only running phone is us
 _PHONE = ("PHONE_NOT_FOUND", "PHONE_NOT_RUNNING")
 
 PhoneName = Annotated[str, Meta(min_length=1, max_length=64)]
+# The name of a phone that exists, as a word of the command, or only as a flag.
+_ONLY = "name of the phone (default: the only one)"
+OnlyPhone = Annotated[PhoneName | UnsetType, about(_ONLY, word=1, names_device=True)]
+OnlyPhoneFlag = Annotated[PhoneName | UnsetType, about(_ONLY, names_device=True)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 FaultName = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -67,7 +73,7 @@ class StartedPhone(Struct, frozen=True):
     notes="The phone keeps running after the shell exits. After a crash it restarts with its files. "
     "The next start has the same apps and the Operator of --operator-package, unless others are given.",
 )
-def start(params: StartPhoneParams, caller: Caller) -> dict[str, Any]:
+def start(params: StartPhoneParams, caller: "Caller") -> dict[str, Any]:
     from clawperator.device.simulated_phones import start_simulated
 
     options: dict[str, Any] = {
@@ -82,16 +88,14 @@ def start(params: StartPhoneParams, caller: Caller) -> dict[str, Any]:
         options["operator_package"] = caller.operator_package
     started = start_simulated(params.serial, **options)
     if caller.is_terminal:
-        caller.lines([f"use it in a browser: {OPEN_PAGE}"])
+        caller.lines(["use it in a browser: clawperator serve --open"])
     return started
 
 
 class StopPhoneParams(Params, frozen=True, kw_only=True):
     """Stop a simulated phone and keep its files."""
 
-    serial: Annotated[
-        PhoneName | UnsetType, about("name of the phone (default: the only one)", word=1, names_device=True)
-    ] = UNSET
+    serial: OnlyPhone = UNSET
     all: Annotated[bool, about("stop every running phone", rare=True)] = False
 
 
@@ -102,7 +106,7 @@ class StoppedSimulatedPhone(Struct, frozen=True):
     crashed: bool
 
 
-def _stopped(result: dict[str, Any], _: Caller) -> str:
+def _stopped(result: dict[str, Any], _: "Caller") -> str:
     if "stopped" in result:
         return f"stopped {', '.join(result['stopped'])}" if result["stopped"] else "no simulated phone was running"
     return f"phone {result['serial']} {'stopped' if result['wasRunning'] else 'was not running'}"
@@ -121,7 +125,7 @@ def _stopped(result: dict[str, Any], _: Caller) -> str:
     tool_alias="stop_phone",
     examples=("clawperator phone stop", "clawperator phone stop --all"),
 )
-def stop(params: StopPhoneParams, _: Caller) -> dict[str, Any]:
+def stop(params: StopPhoneParams, _: "Caller") -> dict[str, Any]:
     from clawperator._base.home import phone_folders
     from clawperator.device.simulated_phones import stop_simulated
 
@@ -131,10 +135,6 @@ def stop(params: StopPhoneParams, _: Caller) -> dict[str, Any]:
     return stop_simulated(_chosen(params.serial, running=False))
 
 
-class ListPhonesParams(Params, frozen=True, kw_only=True):
-    """List the simulated phones, running or not."""
-
-
 class PhoneList(Struct, frozen=True):
     phones: list[dict[str, Any]]
 
@@ -142,6 +142,7 @@ class PhoneList(Struct, frozen=True):
 @operation(
     "phone list",
     _HERE + "PhoneList",
+    purpose="List the simulated phones, running or not.",
     level="read-only",
     message=lambda result, _: (
         ", ".join(f"{phone['serial']} ({phone['state']})" for phone in result.phones) or "no simulated phones"
@@ -150,7 +151,7 @@ class PhoneList(Struct, frozen=True):
     route="GET /phones",
     examples=("clawperator phone list",),
 )
-def list_all(_: ListPhonesParams, __: Caller) -> PhoneList:
+def list_all(_: NoParams, __: "Caller") -> PhoneList:
     from clawperator.phone.process.launch import list_phones
 
     return PhoneList(list_phones())
@@ -159,9 +160,7 @@ def list_all(_: ListPhonesParams, __: Caller) -> PhoneList:
 class ResetPhoneParams(Params, frozen=True, kw_only=True):
     """Restore a simulated phone to its initial state: files, apps, settings and faults."""
 
-    serial: Annotated[
-        PhoneName | UnsetType, about("name of the phone (default: the only one)", word=1, names_device=True)
-    ] = UNSET
+    serial: OnlyPhone = UNSET
 
 
 class ResetPhone(Struct, frozen=True):
@@ -181,7 +180,7 @@ class ResetPhone(Struct, frozen=True):
     errors=("PHONE_NOT_FOUND",),
     examples=("clawperator phone reset",),
 )
-def reset(params: ResetPhoneParams, _: Caller) -> dict[str, Any]:
+def reset(params: ResetPhoneParams, _: "Caller") -> dict[str, Any]:
     from clawperator.device.simulated_phones import reset_simulated
 
     return reset_simulated(_chosen(params.serial, running=False))
@@ -211,7 +210,7 @@ class DeletedPhone(Struct, frozen=True):
     errors=("PHONE_NOT_FOUND", "PHONE_ALREADY_RUNNING"),
     examples=("clawperator phone delete shop", "clawperator phone delete shop --force"),
 )
-def delete(params: DeletePhoneParams, _: Caller) -> DeletedPhone:
+def delete(params: DeletePhoneParams, _: "Caller") -> DeletedPhone:
     from clawperator.device.run.host_log import log_event
     from clawperator.phone.process.launch import delete_phone
 
@@ -223,9 +222,7 @@ def delete(params: DeletePhoneParams, _: Caller) -> DeletedPhone:
 class FaultParams(Params, frozen=True, kw_only=True):
     """Inject a fault, remove it, or list all faults."""
 
-    serial: Annotated[
-        PhoneName | UnsetType, about("name of the phone (default: the only one)", names_device=True)
-    ] = UNSET
+    serial: OnlyPhoneFlag = UNSET
     name: Annotated[FaultName | UnsetType, about("name of the fault", word=1)] = UNSET
     setting: Annotated[FaultName | UnsetType, about("on, off or a number", word=2)] = UNSET
 
@@ -253,7 +250,7 @@ class FaultSet(Struct, frozen=True):
     ),
     notes=f"A setting is on, off or a number. {_WHICH}",
 )
-def fault(params: FaultParams, caller: Caller) -> dict[str, Any]:
+def fault(params: FaultParams, caller: "Caller") -> dict[str, Any]:
     from clawperator.device.simulated_phones import list_faults, set_fault
     from clawperator.phone.core.faults import read_setting
 
@@ -269,9 +266,7 @@ def fault(params: FaultParams, caller: Caller) -> dict[str, Any]:
 class ListFaultsParams(Params, frozen=True, kw_only=True):
     """List the faults of a running simulated phone."""
 
-    serial: Annotated[
-        PhoneName | UnsetType, about("name of the phone (default: the only one)", names_device=True)
-    ] = UNSET
+    serial: OnlyPhoneFlag = UNSET
 
 
 class FaultRow(Struct, frozen=True):
@@ -297,7 +292,7 @@ class FaultList(Struct, frozen=True):
     examples=("clawperator phone faults",),
     notes=_WHICH,
 )
-def faults(params: ListFaultsParams, _: Caller) -> dict[str, Any]:
+def faults(params: ListFaultsParams, _: "Caller") -> dict[str, Any]:
     from clawperator.device.simulated_phones import list_faults
 
     return list_faults(_chosen(params.serial, running=True))
@@ -306,9 +301,7 @@ def faults(params: ListFaultsParams, _: Caller) -> dict[str, Any]:
 class PhoneScreenshotParams(Params, frozen=True, kw_only=True):
     """Save the screen of a simulated phone as a PNG file."""
 
-    serial: Annotated[
-        PhoneName | UnsetType, about("name of the phone (default: the only one)", word=1, names_device=True)
-    ] = UNSET
+    serial: OnlyPhone = UNSET
     path: Annotated[
         FilePath | UnsetType, about("output file (default: <serial>.png)", aliases=("--file",), path="out")
     ] = UNSET
@@ -333,7 +326,7 @@ class SavedScreenshot(Struct, frozen=True):
     examples=("clawperator phone screenshot --path screen.png", "clawperator phone screenshot shop"),
     notes=_WHICH,
 )
-def screenshot(params: PhoneScreenshotParams, caller: Caller) -> SavedScreenshot:
+def screenshot(params: PhoneScreenshotParams, caller: "Caller") -> SavedScreenshot:
     import base64
 
     from clawperator._base.files import AtomicFile, why
@@ -349,7 +342,7 @@ def screenshot(params: PhoneScreenshotParams, caller: Caller) -> SavedScreenshot
         raise ClawError(
             "SCREENSHOT_NOT_SAVED",
             f"cannot write {path}: {why(e)}",
-            hint="Choose another file with --path.",
+            hint="Choose another file.",
             operation="write",
             target=path,
         ) from e
@@ -359,7 +352,6 @@ def screenshot(params: PhoneScreenshotParams, caller: Caller) -> SavedScreenshot
 def _chosen(serial: str | UnsetType, *, running: bool) -> str:
     """The phone to use: the named one, that of CLAWPERATOR_DEVICE_ID, or the only one."""
     from clawperator._base.home import phone_folders
-    from clawperator.device.serials import device_flag
     from clawperator.phone.process.launch import existing_folder
 
     named = serial or os.environ.get("CLAWPERATOR_DEVICE_ID")
@@ -373,12 +365,12 @@ def _chosen(serial: str | UnsetType, *, running: bool) -> str:
         raise ClawError(
             "PHONE_NOT_RUNNING" if running else "PHONE_NOT_FOUND",
             "no simulated phone is running" if running else "there is no simulated phone",
-            hint="Start one with 'clawperator phone start'.",
+            hint="Run 'clawperator phone start' to start one.",
         )
     names = [folder.serial for folder in found]
     raise ClawError(
         "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
         f"there are several simulated phones: {', '.join(names)}",
-        hint=f"Name one: add '{device_flag(names[0])}'.",
+        hint=f"Name one of them, for example {names[0]}.",
         details={"devices": names},
     )

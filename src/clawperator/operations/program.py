@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator import __version__
-from clawperator.operations.call import Caller
-from clawperator.operations.model import Params, Rule, about, cli_operation, operation
+from clawperator.contract.fields import about
+from clawperator.operations.model import NoParams, Params, Rule, cli_operation, operation
 
 if TYPE_CHECKING:
     from clawperator.device.setup.version_check import Compatibility
+    from clawperator.operations.call import Caller
 
 _HANDLERS = "clawperator.cli.handlers."
 
@@ -34,25 +35,21 @@ class ProgramVersion(Struct, frozen=True):
     on_device=True,
     examples=("clawperator version", "clawperator version --check-compat"),
 )
-def version(params: VersionParams, caller: Caller) -> "ProgramVersion | Compatibility":
+def version(params: VersionParams, caller: "Caller") -> "ProgramVersion | Compatibility":
     if not params.check_compat:
         return ProgramVersion(__version__)
-    from clawperator.device.operators import find_operator
-    from clawperator.device.settings import named_operator
+    from clawperator.device.settings import find_operator, named_operator
     from clawperator.device.setup.version_check import probe_compatibility
 
     device = caller.connected_device()
     return probe_compatibility(device, find_operator(device, named_operator(caller.operator_package)))
 
 
-class ConfigParams(Params, frozen=True, kw_only=True):
-    """Print the settings in force, and where each comes from."""
-
-
 cli_operation(
     "config",
-    ConfigParams,
-    _HANDLERS + "config:print_settings",
+    NoParams,
+    _HANDLERS + "program:print_settings",
+    purpose="Print the settings in force, and where each comes from.",
     level="read-only",
     text="clawperator.cli.text.listings:config_blocks",
     examples=("clawperator config", "CLAWPERATOR_BACKEND=adb clawperator config --output text"),
@@ -70,7 +67,7 @@ class SchemaParams(Params, frozen=True, kw_only=True):
 cli_operation(
     "schema",
     SchemaParams,
-    _HANDLERS + "schema:print_schema",
+    _HANDLERS + "program:print_schema",
     level="read-only",
     subject="name",
     rules=(Rule("form", "name", ("tools",)), Rule("all", "name", ("tools",))),

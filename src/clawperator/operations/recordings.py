@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
+from clawperator.contract.fields import about
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.errors import CODES, ClawError
-from clawperator.operations.call import Caller
 from clawperator.operations.model import (
     FAMILIES,
     LONG_SECONDS,
@@ -16,17 +16,17 @@ from clawperator.operations.model import (
     JunitFile,
     Params,
     Rule,
-    about,
     operation,
 )
 from clawperator.recording.kinds import CompareMode, CompareStrategy, SnapshotMode
-from clawperator.recording.listing import ListedRecording, list_recordings
 
 if TYPE_CHECKING:
     from clawperator.device.recordings import PulledRecording
+    from clawperator.operations.call import Caller
     from clawperator.recording.compare.compare import CompareReport
     from clawperator.recording.describe import Description
     from clawperator.recording.export import ExportResult
+    from clawperator.recording.listing import RecordingList
     from clawperator.recording.parse import ParseResult
     from clawperator.recording.repair import RepairResult
     from clawperator.replay.report import ReplayPlan, ReplayReport
@@ -35,7 +35,7 @@ _MIN_SECONDS = 1.0
 _TEXT = "clawperator.cli.text.reports:"
 
 FAMILIES["recording"] = Family(
-    "Record on a device and process recordings.", ("record",), "clawperator.commands.actions:RECORDING_ACTIONS"
+    "Record on a device and process recordings.", ("record",), ("recording start", "recording stop")
 )
 
 T = TypeVar("T")
@@ -49,14 +49,9 @@ class ListParams(Params, frozen=True, kw_only=True):
     folder: Annotated[FilePath, about("folder with recordings", word=1, path="in")] = "recordings"
 
 
-class RecordingList(Struct, frozen=True):
-    recordings: list[ListedRecording]
-    count: int
-
-
 @operation(
     "recording list",
-    "clawperator.operations.recordings:RecordingList",
+    "clawperator.recording.listing:RecordingList",
     level="read-only",
     subject="folder",
     message=lambda result, _: f"{result.count} recordings",
@@ -65,9 +60,10 @@ class RecordingList(Struct, frozen=True):
     errors=("FILESYSTEM_FAILED",),
     examples=("clawperator recording list",),
 )
-def list_all(params: ListParams, _: Caller) -> RecordingList:
-    found = list_recordings(params.folder)
-    return RecordingList(found, len(found))
+def list_all(params: ListParams, _: "Caller") -> "RecordingList":
+    from clawperator.recording.listing import list_recordings
+
+    return list_recordings(params.folder)
 
 
 class PullParams(Params, frozen=True, kw_only=True):
@@ -94,10 +90,9 @@ class PullParams(Params, frozen=True, kw_only=True):
     tool="recording",
     examples=("clawperator recording pull --session-id demo",),
 )
-def pull(params: PullParams, caller: Caller) -> "PulledRecording":
-    from clawperator.device.operators import find_operator
+def pull(params: PullParams, caller: "Caller") -> "PulledRecording":
     from clawperator.device.recordings import PULL_SECONDS, check_session_id, pull_recording
-    from clawperator.device.settings import named_operator
+    from clawperator.device.settings import find_operator, named_operator
 
     session = None if params.session_id is UNSET else check_session_id(params.session_id)
     device = caller.connected_device()
@@ -127,7 +122,7 @@ class ParseParams(Params, frozen=True, kw_only=True):
     seconds=LONG_SECONDS,
     examples=("clawperator recording parse --input ./recordings/demo.ndjson",),
 )
-def parse(params: ParseParams, caller: Caller) -> "ParseResult":
+def parse(params: ParseParams, caller: "Caller") -> "ParseResult":
     from clawperator.recording.parse import parse_recording
 
     with caller.meter() as progress:
@@ -145,7 +140,7 @@ class DescribeParams(Params, frozen=True, kw_only=True):
     ] = UNSET
 
 
-def _described(result: "Description", _: Caller) -> str:
+def _described(result: "Description", _: "Caller") -> str:
     head = result.head
     where = f" in {head.appPackage}" if head.appPackage else ""
     return f"recording {head.sessionId} has {head.stepCount} steps{where}"
@@ -165,7 +160,7 @@ def _described(result: "Description", _: Caller) -> str:
     examples=("clawperator recording describe --input ./recordings/demo.ndjson",),
     notes="Prints the document to stdout and one line per step to stderr.",
 )
-def describe(params: DescribeParams, caller: Caller) -> "Description":
+def describe(params: DescribeParams, caller: "Caller") -> "Description":
     from clawperator.recording.describe import describe_file
 
     description = describe_file(params.input, params.out or None)
@@ -211,7 +206,7 @@ def _newest(params: ExportParams) -> ExportParams:
         "clawperator recording export --input ./recordings --snapshots include --out demo.export.json",
     ),
 )
-def export(params: ExportParams, caller: Caller) -> "ExportResult":
+def export(params: ExportParams, caller: "Caller") -> "ExportResult":
     from clawperator.recording.export import export_recording
 
     with caller.meter() as progress:
@@ -264,7 +259,7 @@ def _declared(params: CompareParams) -> CompareParams:
     ),
     notes="Exit 0 for literal_match, semantic_match and outcome_matches_path_differs, else 1.",
 )
-def compare(params: CompareParams, _: Caller) -> "CompareReport":
+def compare(params: CompareParams, _: "Caller") -> "CompareReport":
     from clawperator.recording.compare.compare import compare_recording
 
     return compare_recording(
@@ -295,7 +290,7 @@ class ReplayParams(Params, frozen=True, kw_only=True):
     evidence: EvidenceFolder = UNSET
 
 
-def _replayed(result: "ReplayPlan | ReplayReport", _: Caller) -> str:
+def _replayed(result: "ReplayPlan | ReplayReport", _: "Caller") -> str:
     from clawperator.replay.report import ReplayPlan
 
     if isinstance(result, ReplayPlan):
@@ -303,13 +298,13 @@ def _replayed(result: "ReplayPlan | ReplayReport", _: Caller) -> str:
     return f"replayed {result.provedCount} of {result.stepCount} steps, each of them proved"
 
 
-def _step_error(result: "ReplayPlan | ReplayReport", _: Caller) -> ClawError | None:
+def _step_error(result: "ReplayPlan | ReplayReport", _: "Caller") -> ClawError | None:
     """The error of the step that was not proved."""
     from clawperator.replay.report import ReplayPlan
 
     if isinstance(result, ReplayPlan) or result.error is UNSET:
         return None
-    from clawperator.device.serials import device_flag
+    from clawperator.device.adb.client import device_flag
 
     code, hint = str(result.error["code"]), result.error.get("hint")
     look = f"Run 'clawperator snapshot {device_flag(result.deviceId)}' to see the screen."
@@ -336,12 +331,12 @@ def _step_error(result: "ReplayPlan | ReplayReport", _: Caller) -> ClawError | N
     on_device=True,
     runs_plans=True,
     tool="recording",
-    around="clawperator.cli.handlers.replay:with_reports",
+    around="clawperator.cli.handlers.runs:replay",
     examples=("clawperator recording replay --input ./recordings/demo.ndjson --dry-run",),
     notes="The apps that the recording opens are closed first, so that they start at their first page.\n"
     "Their data stay. Exit 1 when a step could not be verified.",
 )
-def replay(params: ReplayParams, caller: Caller) -> "ReplayPlan | ReplayReport":
+def replay(params: ReplayParams, caller: "Caller") -> "ReplayPlan | ReplayReport":
     from clawperator.replay.demonstration import open_demonstration, plan_replay
 
     demonstration = open_demonstration(params.input)
@@ -354,11 +349,13 @@ def replay(params: ReplayParams, caller: Caller) -> "ReplayPlan | ReplayReport":
     from clawperator.device.settings import default_backend
     from clawperator.replay import demonstration as replays
 
+    replays.check_replay(demonstration, last=last, keep_apps=params.keep_apps)  # a denied replay asks no device
     phone = ConnectedPhone(
         caller.connected_device(),
         operator_package=caller.operator_package,
         backend=caller.backend or default_backend(),
     )
+    phone.names_commands = True
     report = replays.replay(
         demonstration,
         phone,
@@ -401,7 +398,7 @@ class RepairParams(Params, frozen=True, kw_only=True):
     seconds=LONG_SECONDS,
     examples=("clawperator recording repair --input ./recordings/demo.ndjson",),
 )
-def repair(params: RepairParams, _: Caller) -> "RepairResult":
+def repair(params: RepairParams, _: "Caller") -> "RepairResult":
     from clawperator.recording.repair import repair_recording
 
     return repair_recording(params.input, params.out or None)

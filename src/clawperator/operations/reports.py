@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from clawperator.operations.call import Caller
-from clawperator.operations.model import LONG_SECONDS, FilePath, Params, about, operation
+from clawperator.contract.fields import about
+from clawperator.operations.model import LONG_SECONDS, FilePath, Params, operation
 
 if TYPE_CHECKING:
+    from clawperator.operations.call import Caller
     from clawperator.report.write import ReportResult
 
 
@@ -53,7 +54,7 @@ def _beside(params: ReportParams) -> ReportParams:
     notes="<path> is a recording (.ndjson), its export, the saved output of 'recording replay' or of 'skills run\n"
     "--json', or a folder that --evidence made. The report is one file and loads nothing from anywhere.",
 )
-def report(params: ReportParams, _: Caller) -> "ReportResult":
+def report(params: ReportParams, _: "Caller") -> "ReportResult":
     from clawperator.report.write import write_report
 
     return write_report(params.input, run=params.compare or None, out=params.out or None)

@@ -7,13 +7,14 @@ from typing import IO, TYPE_CHECKING, Annotated
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._base.text import count
+from clawperator.contract.fields import about
 from clawperator.errors import ClawError
-from clawperator.operations.call import Caller
-from clawperator.operations.model import FAMILIES, Family, FilePath, Params, about, operation
+from clawperator.operations.model import FAMILIES, Family, FilePath, NoParams, Params, operation
 
 if TYPE_CHECKING:
     from clawperator.device.setup.doctor import Report
     from clawperator.device.setup.install import Granted, OperatorSetup
+    from clawperator.operations.call import Caller
 
 FAMILIES["operator"] = Family("Install and inspect the Operator app.")
 _HERE = "clawperator.operations.setup:"
@@ -39,17 +40,13 @@ class OperatorSetupParams(Params, frozen=True, kw_only=True):
     on_device=True,
     examples=("clawperator operator setup --apk operator.apk",),
 )
-def set_up(params: OperatorSetupParams, caller: Caller) -> "OperatorSetup":
+def set_up(params: OperatorSetupParams, caller: "Caller") -> "OperatorSetup":
     from clawperator.device.settings import named_operator
     from clawperator.device.setup.install import INSTALL_SECONDS, set_up_operator
 
     # Without a name, the package is read from the installed APK.
     package, seconds = named_operator(caller.operator_package), caller.seconds(INSTALL_SECONDS)
     return set_up_operator(caller.connected_device(), params.apk, package, seconds=seconds)
-
-
-class SetupParams(Params, frozen=True, kw_only=True):
-    """Print setup instructions."""
 
 
 class SetupGuidance(Struct, frozen=True):
@@ -63,32 +60,29 @@ class SetupGuidance(Struct, frozen=True):
 @operation(
     "setup",
     _HERE + "SetupGuidance",
+    purpose="Print setup instructions.",
     level="read-only",
     synonyms=("install",),
     message=lambda result, _: result.message,
     examples=("clawperator setup",),
 )
-def print_setup(_: SetupParams, __: Caller) -> SetupGuidance:
+def print_setup(_: NoParams, __: "Caller") -> SetupGuidance:
     message = "a device is set up by installing the Operator on it"
     return SetupGuidance("USAGE", message, "clawperator operator setup --apk <operator.apk>")
-
-
-class GrantDevicePermissionsParams(Params, frozen=True, kw_only=True):
-    """Grant the Operator its permissions."""
 
 
 @operation(
     "grant-device-permissions",
     _SETUP + "install:Granted",
+    purpose="Grant the Operator its permissions.",
     level="full",
     message=lambda result, _: result.message,
     text=_LISTINGS + "granted_blocks",
     on_device=True,
     examples=("clawperator grant-device-permissions",),
 )
-def grant(_: GrantDevicePermissionsParams, caller: Caller) -> "Granted":
-    from clawperator.device.operators import find_operator
-    from clawperator.device.settings import named_operator
+def grant(_: NoParams, caller: "Caller") -> "Granted":
+    from clawperator.device.settings import find_operator, named_operator
     from clawperator.device.setup.install import grant_permissions
 
     device = caller.connected_device()
@@ -112,7 +106,7 @@ class DoctorParams(Params, frozen=True, kw_only=True):
     ] = UNSET
 
 
-def _verdict(report: "Report", _: Caller) -> str:
+def _verdict(report: "Report", _: "Caller") -> str:
     if report.ok:
         by_adb = " by plain adb" if report.backend == "adb" else ""
         return f"ready{by_adb}: {count(len(report.checks), 'check')} run"
@@ -131,7 +125,7 @@ def _verdict(report: "Report", _: Caller) -> str:
     answer_as="report",
     seconds=130.0,
     tool="phone",
-    around="clawperator.cli.handlers.doctor:with_exit_code",
+    around="clawperator.cli.handlers.program:with_exit_code",
     examples=(
         "clawperator doctor",
         "clawperator doctor --check-only",
@@ -141,7 +135,7 @@ def _verdict(report: "Report", _: Caller) -> str:
     notes="With --output text or pretty it prints a readable report. The file of --report is JSON with listed\n"
     "facts only: no serial, no packages, no text of the screen. It can be published.",
 )
-def doctor(params: DoctorParams, caller: Caller) -> "Report":
+def doctor(params: DoctorParams, caller: "Caller") -> "Report":
     """Run the checks, whose failures are in the result. The file of ``report`` is opened before they run."""
     from contextlib import ExitStack
 
@@ -162,7 +156,7 @@ def doctor(params: DoctorParams, caller: Caller) -> "Report":
     return report
 
 
-def _handshake_ms(caller: Caller) -> float:
+def _handshake_ms(caller: "Caller") -> float:
     """The timeout of the Operator handshake."""
     from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
     from clawperator.device.setup.device_checks import HANDSHAKE_MS
@@ -172,8 +166,8 @@ def _handshake_ms(caller: Caller) -> float:
     if caller.timeout is not None and not least <= given <= most:
         raise ClawError(
             "EXECUTION_VALIDATION_FAILED",
-            f"--timeout must be from {least} to {most}, not {given:g}",
-            hint="Write --timeout 5000.",
+            f"the timeout must be from {least} to {most} ms, not {given:g}",
+            hint="Choose for example 5000 ms.",
         )
     return max(given, least)
 
@@ -187,5 +181,5 @@ def _open_report(path: str) -> Iterator[IO[bytes]]:
         with AtomicFile(path, follow_links=False) as target:
             yield target.file
     except (OSError, ValueError) as e:
-        hint = "Pass a file in an existing folder to --report, not a link."
+        hint = "Give a file in an existing folder, not a link."
         raise file_error("FILESYSTEM_FAILED", "write", path, e, hint=hint) from e

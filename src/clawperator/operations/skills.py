@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, to_builtins
 
 from clawperator._base.text import printable
+from clawperator.contract.fields import about
 from clawperator.errors import ClawError
-from clawperator.operations.call import Caller
 from clawperator.operations.model import (
     FAMILIES,
     HOUR_SECONDS,
@@ -15,22 +15,24 @@ from clawperator.operations.model import (
     Family,
     FilePath,
     JunitFile,
+    NoParams,
     Params,
     Rule,
-    about,
+    find_operation,
     operation,
 )
 from clawperator.skills.registry import SHIPPED, SkillRegistry, open_registry, search_skills
 
 if TYPE_CHECKING:
+    from clawperator.operations.call import Caller
+    from clawperator.skills.registry import SyncedSkills
     from clawperator.skills.run import SkillRun
     from clawperator.skills.scaffold import CreatedSkill
-    from clawperator.skills.sync import SyncedSkills
     from clawperator.skills.validation import ValidatedSkill
 
 FAMILIES["skills"] = Family("Find, validate, create, install and run skills.")
 _HERE = "clawperator.operations.skills:"
-_SYNCED = "clawperator.skills.sync:SyncedSkills"
+_SYNCED = "clawperator.skills.registry:SyncedSkills"
 _LISTINGS, _REPORTS = "clawperator.cli.text.listings:", "clawperator.cli.text.reports:"
 _OVERVIEW = "com.android.settings.overview"
 _NEW = (
@@ -69,7 +71,7 @@ class SkillList(Struct, frozen=True):
     count: int
 
 
-def _opened(registry: str | UnsetType, caller: Caller, *, to_validate: bool = False) -> SkillRegistry:
+def _opened(registry: str | UnsetType, caller: "Caller", *, to_validate: bool = False) -> SkillRegistry:
     """The registry to use. Its warnings go to the caller."""
     opened = open_registry(registry or None, to_validate=to_validate)
     for text in opened.warnings:
@@ -77,7 +79,7 @@ def _opened(registry: str | UnsetType, caller: Caller, *, to_validate: bool = Fa
     return opened
 
 
-def _found(registry: SkillRegistry, caller: Caller, **filters: str | UnsetType) -> SkillList:
+def _found(registry: SkillRegistry, caller: "Caller", **filters: str | UnsetType) -> SkillList:
     wanted = {name: text or None for name, text in filters.items()}
     found = search_skills(registry.entries, **wanted)
     if caller.entry.name == "tool":
@@ -91,7 +93,7 @@ def _choice(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {name: entry[name] for name in _CHOICE if name in entry} | {"inputs": inputs}
 
 
-def _listed(result: SkillList, _: Caller) -> str:
+def _listed(result: SkillList, _: "Caller") -> str:
     if not result.count:
         return "no matching skills"
     ids = ", ".join(printable(str(skill.get("id"))) for skill in result.skills[:_MOST_NAMED])
@@ -120,7 +122,7 @@ class ListSkillsParams(Params, frozen=True, kw_only=True):
     tool_alias="list_skills",
     examples=("clawperator skills list",),
 )
-def list_all(params: ListSkillsParams, caller: Caller) -> SkillList:
+def list_all(params: ListSkillsParams, caller: "Caller") -> SkillList:
     registry = _opened(params.registry, caller)
     return _found(registry, caller, app=params.app, intent=params.intent, keyword=params.keyword)
 
@@ -148,7 +150,7 @@ class OneSkill(Struct, frozen=True):
     errors=("SKILL_NOT_FOUND", "REGISTRY_READ_FAILED"),
     examples=(f"clawperator skills get {_OVERVIEW}",),
 )
-def get(params: GetSkillParams, caller: Caller) -> OneSkill:
+def get(params: GetSkillParams, caller: "Caller") -> OneSkill:
     return OneSkill(_opened(params.registry, caller).entry(params.skill))
 
 
@@ -171,16 +173,17 @@ class SearchSkillsParams(Params, frozen=True, kw_only=True):
     text=_LISTINGS + "skills_blocks",
     examples=("clawperator skills search battery",),
 )
-def search(params: SearchSkillsParams, caller: Caller) -> SkillList:
+def search(params: SearchSkillsParams, caller: "Caller") -> SkillList:
     if not (params.keyword or params.app or params.intent):
         raise _incomplete(caller, "skills search", "a keyword, an app or an intent")
     registry = _opened(params.registry, caller)
     return _found(registry, caller, app=params.app, intent=params.intent, keyword=params.keyword)
 
 
-def _incomplete(caller: Caller, name: str, wanted: str) -> ClawError:
-    hint = f"Run 'clawperator {name} --help'."
-    return ClawError(caller.entry.invalid, f"{name} needs {wanted}", hint=hint, operation=name)
+def _incomplete(caller: "Caller", name: str, wanted: str) -> ClawError:
+    from clawperator.operations.call import invalid
+
+    return invalid(find_operation(name), caller.entry, f"{name} needs {wanted}")
 
 
 class AppSkillsParams(Params, frozen=True, kw_only=True):
@@ -200,7 +203,7 @@ class AppSkillsParams(Params, frozen=True, kw_only=True):
     text=_LISTINGS + "skills_blocks",
     examples=("clawperator skills for-app com.android.settings",),
 )
-def for_app(params: AppSkillsParams, caller: Caller) -> SkillList:
+def for_app(params: AppSkillsParams, caller: "Caller") -> SkillList:
     return _found(_opened(params.registry, caller), caller, app=params.app)
 
 
@@ -213,7 +216,7 @@ class ValidateSkillParams(Params, frozen=True, kw_only=True):
     registry: RegistryFile = UNSET
 
 
-def _validated(result: "ValidatedSkill | dict[str, Any]", _: Caller) -> str:
+def _validated(result: "ValidatedSkill | dict[str, Any]", _: "Caller") -> str:
     if isinstance(result, dict):
         return f"{result['totalSkills']} skills are valid"
     return f"skill {printable(str(result.skill['id']))} is valid"
@@ -229,11 +232,11 @@ def _validated(result: "ValidatedSkill | dict[str, Any]", _: Caller) -> str:
     text=_REPORTS + "validated_blocks",
     examples=(f"clawperator skills validate {_OVERVIEW}", "clawperator skills validate --all --dry-run"),
 )
-def validate(params: ValidateSkillParams, caller: Caller) -> "ValidatedSkill | dict[str, Any]":
+def validate(params: ValidateSkillParams, caller: "Caller") -> "ValidatedSkill | dict[str, Any]":
     from clawperator.skills.validation import validate_all, validate_skill
 
     if not (params.skill or params.all):
-        raise _incomplete(caller, "skills validate", "a skill id or --all")
+        raise _incomplete(caller, "skills validate", "a skill id, or all")
     # Nothing of the registry runs, so that of a folder which is not trusted counts too.
     registry = _opened(params.registry, caller, to_validate=True)
     if params.all:
@@ -263,7 +266,7 @@ class NewSkillParams(Params, frozen=True, kw_only=True):
     examples=(_NEW,),
     notes="The id is the app's package name, a dot and the intent. A missing registry is created.",
 )
-def new(params: NewSkillParams, _: Caller) -> "CreatedSkill":
+def new(params: NewSkillParams, _: "Caller") -> "CreatedSkill":
     from clawperator.skills.scaffold import new_skill
 
     return new_skill(
@@ -297,8 +300,8 @@ class CompiledArtifact(Struct, frozen=True):
     message=lambda result, _: f"compiled an execution of {len(result.execution['actions'])} actions",
     examples=(_COMPILE,),
 )
-def compile_artifact(params: CompileArtifactParams, caller: Caller) -> CompiledArtifact:
-    from clawperator.skills.artifacts import compile_artifact as compile_
+def compile_artifact(params: CompileArtifactParams, caller: "Caller") -> CompiledArtifact:
+    from clawperator.skills.validation import compile_artifact as compile_
 
     registry = _opened(params.registry, caller)
     return CompiledArtifact(compile_(registry, params.skill, params.artifact, params.vars or None))
@@ -325,7 +328,7 @@ class RunSkillParams(Params, frozen=True, kw_only=True):
     allow_schemes: Annotated[
         list[str],
         about(
-            "URI scheme to open besides http and https; may be repeated",
+            "URI scheme to open besides http and https",
             flag="--allow-scheme",
             metavar="<scheme>",
             raises="full",
@@ -335,7 +338,7 @@ class RunSkillParams(Params, frozen=True, kw_only=True):
     pass_env: Annotated[
         list[str],
         about(
-            "variable that the skill also receives; may be repeated",
+            "variable that the skill also receives",
             metavar="<name>",
             raises="full",
             cli_only=True,
@@ -356,7 +359,7 @@ class SkillAnswer(Struct, frozen=True, kw_only=True):
     skillResult: dict[str, Any] | None
 
 
-def _succeeded(result: "SkillRun", _: Caller) -> str:
+def _succeeded(result: "SkillRun", _: "Caller") -> str:
     """A result frame has its own words; without one, the last line of the output is shown."""
     lines = result.output.split("\n") if result.skillResult is None else []
     last = printable(next((line.strip() for line in reversed(lines) if line.strip()), ""))
@@ -382,7 +385,7 @@ def _succeeded(result: "SkillRun", _: Caller) -> str:
     seconds=HOUR_SECONDS,
     tool="skills",
     tool_alias="run_skill",
-    around="clawperator.cli.handlers.skills:run",
+    around="clawperator.cli.handlers.runs:run_skill",
     examples=(
         f"clawperator skills run {_OVERVIEW}",
         f"clawperator skills run {_OVERVIEW} --pass-env OPENAI_API_KEY",
@@ -391,7 +394,7 @@ def _succeeded(result: "SkillRun", _: Caller) -> str:
     notes="Arguments after -- go to the skill. --timeout limits the skill (default: 120000 ms); after it\n"
     "the skill and all its child processes are killed.",
 )
-def run(params: RunSkillParams, caller: Caller) -> "SkillRun | SkillAnswer":
+def run(params: RunSkillParams, caller: "Caller") -> "SkillRun | SkillAnswer":
     from clawperator.skills.run import SkillRunRequest, run_skill
 
     request = SkillRunRequest(
@@ -417,24 +420,17 @@ def _words(args: list[str] | dict[str, str | int | float | bool]) -> tuple[str, 
     return tuple(f"--{name}={text}" for name, text in texts.items())
 
 
-def _fetched(result: "SyncedSkills", _: Caller) -> str:
-    return result.message
-
-
-class InstallSkillsParams(Params, frozen=True, kw_only=True):
-    """Install the published skills with git."""
-
-
 @operation(
     "skills install",
     _SYNCED,
+    purpose="Install the published skills with git.",
     level="full",
-    message=_fetched,
+    message=lambda result, _: result.message,
     text=_LISTINGS + "synced_blocks",
     examples=("clawperator skills install",),
 )
-def install(_: InstallSkillsParams, __: Caller) -> "SyncedSkills":
-    from clawperator.skills.sync import install_skills
+def install(_: NoParams, __: "Caller") -> "SyncedSkills":
+    from clawperator.skills.registry import install_skills
 
     return install_skills()
 
@@ -450,12 +446,12 @@ class UpdateSkillsParams(Params, frozen=True, kw_only=True):
     _SYNCED,
     level="full",
     subject="ref",
-    message=_fetched,
+    message=lambda result, _: result.message,
     text=_LISTINGS + "synced_blocks",
     examples=("clawperator skills update",),
 )
-def update(params: UpdateSkillsParams, _: Caller) -> "SyncedSkills":
-    from clawperator.skills.sync import sync_skills
+def update(params: UpdateSkillsParams, _: "Caller") -> "SyncedSkills":
+    from clawperator.skills.registry import sync_skills
 
     return sync_skills(params.ref)
 
@@ -471,11 +467,11 @@ class SyncSkillsParams(Params, frozen=True, kw_only=True):
     _SYNCED,
     level="full",
     subject="ref",
-    message=_fetched,
+    message=lambda result, _: result.message,
     text=_LISTINGS + "synced_blocks",
     examples=("clawperator skills sync --ref v1",),
 )
-def sync(params: SyncSkillsParams, _: Caller) -> "SyncedSkills":
-    from clawperator.skills.sync import sync_skills
+def sync(params: SyncSkillsParams, _: "Caller") -> "SyncedSkills":
+    from clawperator.skills.registry import sync_skills
 
     return sync_skills(params.ref)

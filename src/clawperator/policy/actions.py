@@ -5,12 +5,14 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from clawperator._base.text import trim
-from clawperator.commands.registry import SYNONYMS
-from clawperator.contract.action_types import ActionType
-from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
-from clawperator.contract.normalise import normalise_execution
-from clawperator.policy.rules import PolicyEntry
+from clawperator.contract.action_params import ActionType
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, normalise_execution
+from clawperator.contract.commands import own_name, synonyms_of
+from clawperator.contract.fields import LEVELS, Level
+from clawperator.policy.rules import PolicyCall, PolicyEntry
 
 _WEB = re.compile(r"(https?):[/\\]*(?:[^/\\?#]*@)?([^/\\?#:]*)(?::\d*)?(.*)", re.IGNORECASE | re.DOTALL)
 # The subjects of an action: those of these params that it has.
@@ -33,11 +35,16 @@ _OPEN_URI = "open_uri"
 # Keys that click what has the input focus.
 _CLICKING_KEYS = ("enter", "space", "center")
 # The commands of actions that are not synonyms of them.
-_COMMANDS = {
-    "install_app": "install-apk",
-    "start_recording": "recording-start",
-    "stop_recording": "recording-stop",
+_COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "install_app": ("install-apk",),
+    "start_recording": ("recording-start", "record-start"),
+    "stop_recording": ("recording-stop", "record-stop"),
+    "scroll_and_click": ("scroll-until",),
+    **dict.fromkeys(("wait_until_gone", "wait_for_text_change", "wait_until_idle", "wait_for_any"), ("wait",)),
 }
+# Keys that have a command of their own, by the same name.
+_KEY_COMMANDS = ("back",)
+_EXECUTION = ("exec", "execute", "run_execution", "run-execution")
 _NESTED = ("ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf", "anyOf")
 
 
@@ -52,9 +59,32 @@ def action_entry(name: str) -> PolicyEntry:
         "read-only" if row.read_only else row.level,
         own,
         lambda params: action_subjects(name, params),
-        lambda params: (*names, *all_names(performed_actions(row, params))),
+        lambda params: (*names, *_key_command(params), *all_names(performed_actions(row, params))),
         own,
     )
+
+
+def plan_calls(
+    actions: Iterable[Mapping[str, Any]], level: Level, whole: tuple[str, str] | None
+) -> list[PolicyCall]:
+    """The calls of a plan: each action and, for a whole execution with this name and subject, itself."""
+    calls = [(_at_least(action_entry(action["type"]), level), action.get("params", {})) for action in actions]
+    if whole is None:
+        return calls
+    execution = execution_entry(*whole, actions=(entry.name for entry, _ in calls))
+    return [*calls, (_at_least(execution, level), {})]
+
+
+def execution_entry(name: str = "run_execution", subject: str = "", actions: Iterable[str] = ()) -> PolicyEntry:
+    """The entry of a whole execution of these actions, by one of its names."""
+    performed = (*_EXECUTION, *all_names(actions))
+    return PolicyEntry(
+        name, "act", _EXECUTION, lambda _: (subject,), lambda _: performed, _EXECUTION, is_whole=True
+    )
+
+
+def _at_least(entry: PolicyEntry, level: Level) -> PolicyEntry:
+    return replace(entry, level=level) if LEVELS.index(level) > LEVELS.index(entry.level) else entry
 
 
 def action_names(name: str) -> tuple[str, ...]:
@@ -63,10 +93,11 @@ def action_names(name: str) -> tuple[str, ...]:
     The command may be an alias of another action: a rule that denies 'press' denies both click and press_key.
     """
     spelled = (name, *ACTIONS[name].aliases)
-    command = _COMMANDS.get(name) or SYNONYMS.get(name, name)
-    words = (word for word, other in SYNONYMS.items() if other == command and _type_of(word) in (name, None))
-    dashed = (text.replace("_", "-") for text in spelled)
-    return tuple(dict.fromkeys(word for word in (*spelled, *dashed, command, *words) if word != name))
+    commands = _COMMANDS.get(name) or (own_name(name) or name,)
+    synonyms = (word for command in commands for word in synonyms_of(command))
+    words = [word for word in synonyms if _type_of(word) in (name, None)]
+    marks = (text.replace(*pair) for text in (*spelled, *words) for pair in (("_", "-"), ("-", "_")))
+    return tuple(dict.fromkeys(word for word in (*spelled, *commands, *words, *marks) if word != name))
 
 
 def all_names(actions: Iterable[str]) -> tuple[str, ...]:
@@ -129,6 +160,16 @@ def _web_address(uri: object) -> str:
     return f"{found[1].lower()}://{unquote(found[2]).rstrip('.').casefold()}{found[3]}"
 
 
+def _key_of(params: Mapping[str, Any]) -> str:
+    key = params.get("key")
+    return trim(key).lower() if isinstance(key, str) else ""
+
+
+def _key_command(params: Mapping[str, Any]) -> tuple[str, ...]:
+    """The command that presses the key of an action."""
+    return (key,) if (key := _key_of(params)) in _KEY_COMMANDS else ()
+
+
 def _submits(row: ActionType, params: Mapping[str, Any]) -> bool:
     """Whether an action presses Enter: it submits a field, or types a line end."""
     if row.name == "submit_text" or params.get("submit", False) is not False:
@@ -142,9 +183,8 @@ def performed_actions(row: ActionType, params: Mapping[str, Any]) -> tuple[str, 
     fields = row.params.__struct_fields__
     clicks = "clickAfter" in fields and row.params.__struct_defaults__[fields.index("clickAfter") - len(fields)]
     given = [params[name] for name in ("clickAfter", "click_after") if name in params]
-    key = params.get("key")
     clicks = clicks or any(value is not False for value in given)
-    clicks = clicks or (isinstance(key, str) and trim(key).lower() in _CLICKING_KEYS)
+    clicks = clicks or _key_of(params) in _CLICKING_KEYS
     submits = _submits(row, params)
     clicks = clicks or submits
     opens = row.name != _OPEN_URI and row.uri_param and any(name in params for name in (row.uri_param, "url"))

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.commands.model import POLICY_VARIABLE
+from clawperator.contract.commands import POLICY_VARIABLE
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.commands.model import Level
     from clawperator.contract.execution import Plan
-    from clawperator.policy.rules import Asker, Governed, GovernedCall, Policy, PolicyDecision
+    from clawperator.contract.fields import Level
+    from clawperator.policy.rules import Asker, Policy, PolicyCall, PolicyDecision, PolicyEntry
 
 
 class PolicyGate:
@@ -36,21 +36,17 @@ class PolicyGate:
         self._names: set[str] = set()
         self._calls: set[tuple[str, tuple[str, ...]]] = set()
 
-    def confirm(self, names: Iterable[str]) -> None:
-        """Record that the user confirmed every call of these names."""
-        self._names.update(names)
-
-    def require(self, calls: "Iterable[GovernedCall]") -> None:
+    def require(self, calls: "Iterable[PolicyCall]") -> None:
         """Raise ``PERMISSION_DENIED`` unless all calls may be made. No question is asked when one is denied."""
         decided = [(tool, params, self.policy.decide(tool, params)) for tool, params in calls]
         for tool, _, decision in decided:
             if decision.decision == "deny":
                 raise denial(tool, decision)
-        for tool, params, decision in decided:
+        for tool, params, decision in sorted(decided, key=lambda one: not one[0].is_whole):
             if decision.decision == "ask":
                 self._ask(tool, params, decision)
 
-    def _ask(self, tool: "Governed", params: Mapping[str, Any], decision: "PolicyDecision") -> None:
+    def _ask(self, tool: "PolicyEntry", params: Mapping[str, Any], decision: "PolicyDecision") -> None:
         from clawperator.policy.rules import subjects_of
 
         call = tool.name, subjects_of(tool, params)
@@ -59,6 +55,8 @@ class PolicyGate:
         if self._asker is None or not self._asker(tool, params, decision.reason):
             raise denial(tool, decision, asked=self.can_ask)
         self._calls.add(call)
+        if tool.is_whole and tool.performs is not None:
+            self._names.update(tool.performs(params))
 
 
 _gate: ContextVar[PolicyGate | None] = ContextVar("policy gate", default=None)
@@ -82,7 +80,7 @@ def inherited_policy() -> "Policy | None":
     text = os.environ.get(POLICY_VARIABLE)
     if text is None:
         return None
-    from clawperator.policy.inheritance import decode_policy
+    from clawperator.policy.rules import decode_policy
 
     return decode_policy(text)
 
@@ -92,7 +90,7 @@ def policy_in_force() -> bool:
     return _gate.get() is not None or POLICY_VARIABLE in os.environ
 
 
-def check_calls(calls: "Iterable[GovernedCall]") -> None:
+def check_calls(calls: "Iterable[PolicyCall]") -> None:
     """Raise ``PERMISSION_DENIED`` when the policy in force does not allow all of these calls."""
     gate = _gate.get()
     if gate is None:
@@ -104,19 +102,42 @@ def check_calls(calls: "Iterable[GovernedCall]") -> None:
 
 
 def check_call(name: str, level: "Level", *subjects: str) -> None:
-    """Check a call that is neither a tool, a command nor an action: a skill, or a shell on the device."""
+    """Check a call that does not pass the gate of operations: a shell on the device, or a part of an operation.
+
+    The name is that of the tool. Rules about the command of that name, with its synonyms, apply.
+    """
     if policy_in_force():
+        from clawperator.contract.commands import command_names
         from clawperator.policy.rules import PolicyEntry
 
-        check_calls([(PolicyEntry(name, level, subjects=lambda _: subjects), {})])
+        others = tuple(other.replace(" ", "-") for other in command_names(name.replace("_", " ")))
+        check_calls([(PolicyEntry(name, level, others, lambda _: subjects, lambda _: others, others), {})])
 
 
-def check_actions(actions: Iterable[Mapping[str, Any]]) -> None:
-    """Check the actions of a validated plan; ``PERMISSION_DENIED`` names the first that is not allowed."""
+def check_actions(
+    actions: Iterable[Mapping[str, Any]], *, level: "Level" = "read-only", whole: tuple[str, str] | None = None
+) -> None:
+    """Check actions, each of which needs this level or its own, whichever is higher.
+
+    ``whole`` is the name and the subject of a call that runs a whole execution: rules about it apply as well.
+    ``PERMISSION_DENIED`` names the first that is not allowed.
+    """
     if policy_in_force():
-        from clawperator.policy.actions import action_entry
+        from clawperator.policy.actions import plan_calls
 
-        check_calls([(action_entry(action["type"]), action.get("params", {})) for action in actions])
+        check_calls(plan_calls(actions, level, whole))
+
+
+def check_possible(action: Mapping[str, Any]) -> None:
+    """Refuse an action that the policy denies whatever its target is, before the target is looked up."""
+    policy = inherited_policy()
+    if policy is None:
+        return
+    from clawperator.policy.actions import action_entry
+
+    gate = _gate.get()
+    if not policy.may_allow(action_entry(action["type"]), can_ask=gate is not None and gate.can_ask):
+        check_actions([action])
 
 
 class ApprovedPlan(Struct, frozen=True):
@@ -124,10 +145,19 @@ class ApprovedPlan(Struct, frozen=True):
 
     plan: "Plan"
 
+    def within(self, timeout_ms: float) -> "ApprovedPlan":
+        """The same actions with another timeout."""
+        plan = self.plan
+        execution, document = (
+            replace(plan.execution, timeoutMs=timeout_ms),
+            {**plan.document, "timeoutMs": timeout_ms},
+        )
+        return ApprovedPlan(replace(plan, execution=execution, document=document))
 
-def approve(plan: "Plan") -> ApprovedPlan:
-    """The plan, if the policy in force allows each of its actions; ``PERMISSION_DENIED`` otherwise."""
-    check_actions(plan.document["actions"])
+
+def approve(plan: "Plan", *, level: "Level" = "read-only", whole: tuple[str, str] | None = None) -> ApprovedPlan:
+    """The plan, if the policy in force allows it as ``check_actions`` has it; ``PERMISSION_DENIED`` otherwise."""
+    check_actions(plan.document["actions"], level=level, whole=whole)
     return ApprovedPlan(plan)
 
 
@@ -164,15 +194,15 @@ def policy_environment() -> dict[str, str]:
     policy = inherited_policy()
     if policy is None:
         return {}
-    from clawperator.policy.inheritance import encode_policy
+    from clawperator.policy.rules import encode_policy
 
     return {POLICY_VARIABLE: encode_policy(policy)}
 
 
-def denial(tool: "Governed", decision: "PolicyDecision", *, asked: bool = False) -> ClawError:
+def denial(tool: "PolicyEntry", decision: "PolicyDecision", *, asked: bool = False) -> ClawError:
     """The error of a call that is not allowed."""
     if decision.source == "mode":
-        hint = f"Add '--permission-mode {tool.level}' or '--allow-tool {tool.name}'."
+        hint = f"Use the permission mode {tool.level}, or allow the tool {tool.name}."
     elif decision.source.startswith("--"):
         hint = f"Remove '{decision.source}' from the command line to allow it."
     elif decision.source == "tools":

@@ -14,13 +14,16 @@ properties other than its label: to protect an element, deny the tool.
 Precedence: deny rules, ask rules, allow rules, then the mode.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from clawperator.commands.model import LEVELS, POLICY_VARIABLE, Level
+from clawperator.contract.commands import POLICY_VARIABLE
+from clawperator.contract.fields import LEVELS, Level
+from clawperator.errors import ClawError
 
 DEFAULT_MODE: Level = "act"
 _LONGEST_RULE = 1_024
@@ -31,35 +34,14 @@ Params = Mapping[str, Any]
 Names = Callable[[Params], tuple[str, ...]]
 
 
-class Governed(Protocol):
-    """What a policy decides on: a tool, a command, or an action of a plan.
+class PolicyEntry(Struct, frozen=True):
+    """What a policy decides on: an operation, an action of a plan, or a tool of others.
 
     ``subjects`` extracts from the parameters what rules match, the most specific first; without it they match all
-    parameters. ``performs`` are the names of other tools that a call with these parameters performs as well:
-    deny and ask rules about them apply. ``grants`` are further names for allow rules.
+    parameters. ``performs`` are the names of what a call with these parameters performs as well: deny and ask
+    rules about them apply. ``grants`` are further names for allow rules. To confirm a call that ``is_whole``
+    confirms everything that it performs.
     """
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def level(self) -> Level: ...
-    @property
-    def aliases(self) -> tuple[str, ...]: ...
-    @property
-    def subjects(self) -> Names | None: ...
-    @property
-    def performs(self) -> Names | None: ...
-    @property
-    def grants(self) -> tuple[str, ...]: ...
-
-
-GovernedCall = tuple[Governed, Params]
-# Asks the user for confirmation of a call, with the reason.
-Asker = Callable[[Governed, Params, str], bool]
-
-
-class PolicyEntry(Struct, frozen=True):
-    """Something that a policy decides on and that is not a tool."""
 
     name: str
     level: Level
@@ -67,6 +49,12 @@ class PolicyEntry(Struct, frozen=True):
     subjects: Names | None = None
     performs: Names | None = None
     grants: tuple[str, ...] = ()
+    is_whole: bool = False
+
+
+PolicyCall = tuple[PolicyEntry, Params]
+# Asks the user for confirmation of a call, with the reason.
+Asker = Callable[[PolicyEntry, Params, str], bool]
 
 
 class PolicyRule(Struct, frozen=True):
@@ -82,20 +70,21 @@ class PolicyRule(Struct, frozen=True):
     def __str__(self) -> str:
         return self.name if self.subject is None else f"{self.name}({self.subject})"
 
-    def matches_name(self, *names: str) -> bool:
-        wanted = self.name.casefold()
+    def matches_name(self, *names: str, exact: bool = False) -> bool:
+        """Whether the rule names one of these; a dash is an underscore, unless the name must be ``exact``."""
+        wanted, *others = (text.casefold() if exact else _spelled(text) for text in (self.name, *names))
         if wanted.endswith(_ANY):
-            return any(name.casefold().startswith(wanted[:-1]) for name in names)
-        return any(name.casefold() == wanted for name in names)
+            return any(name.startswith(wanted[:-1]) for name in others)
+        return wanted in others
 
-    def matches_tool(self, tool: Governed) -> bool:
+    def matches_tool(self, tool: PolicyEntry, *, exact: bool = False) -> bool:
         # A prefix is that of a name: aliases are matched only as a whole.
         aliases = () if self.name.endswith(_ANY) else tool.aliases
-        return self.matches_name(tool.name, *aliases)
+        return self.matches_name(tool.name, *aliases, exact=exact)
 
-    def grants(self, tool: Governed) -> bool:
+    def grants(self, tool: PolicyEntry) -> bool:
         """Whether the name of the rule, as an allow rule, covers the tool."""
-        return self.matches_tool(tool) or self.matches_name(*tool.grants)
+        return self.matches_tool(tool, exact=True) or self.matches_name(*tool.grants, exact=True)
 
     def matches_subject(self, subject: str, *, exact: bool) -> bool:
         if self.subject is None:
@@ -115,7 +104,7 @@ class PolicyRule(Struct, frozen=True):
 class _CallNames(Struct, frozen=True):
     """The names of a call, for rules to match."""
 
-    tool: Governed
+    tool: PolicyEntry
     subjects: tuple[str, ...]
     performed: tuple[str, ...]
 
@@ -142,12 +131,12 @@ class Policy(Struct, frozen=True):
     mode_source: str = "default"
     outer: "Policy | None" = None
 
-    def decide(self, tool: Governed, params: Mapping[str, Any]) -> PolicyDecision:
+    def decide(self, tool: PolicyEntry, params: Mapping[str, Any]) -> PolicyDecision:
         """Decide on a call. Never raises, whatever the parameters are."""
         own = self._decide(tool, params)
         return own if self.outer is None else strictest(own, self.outer.decide(tool, params))
 
-    def _decide(self, tool: Governed, params: Mapping[str, Any]) -> PolicyDecision:
+    def _decide(self, tool: PolicyEntry, params: Mapping[str, Any]) -> PolicyDecision:
         call = _CallNames(tool, subjects_of(tool, params), _performed(tool, params))
         if rule := next((rule for rule in self.deny if rule.restricts(call)), None):
             return PolicyDecision(False, "deny", f"{tool.name} is denied by the rule {rule}", rule.source)
@@ -166,7 +155,7 @@ class Policy(Struct, frozen=True):
             False, "deny", reason, "mode" if self.mode_source != POLICY_VARIABLE else POLICY_VARIABLE
         )
 
-    def may_allow(self, tool: Governed, *, can_ask: bool) -> bool:
+    def may_allow(self, tool: PolicyEntry, *, can_ask: bool) -> bool:
         """Whether some call of the tool can be allowed. ``can_ask``: a user can confirm calls."""
         if self.outer is not None and not self.outer.may_allow(tool, can_ask=can_ask):
             return False
@@ -217,7 +206,7 @@ def read_rule(text: str, source: str) -> PolicyRule:
     return PolicyRule(name, rest[:-1], source)
 
 
-def subjects_of(tool: Governed, params: object) -> tuple[str, ...]:
+def subjects_of(tool: PolicyEntry, params: object) -> tuple[str, ...]:
     """The subjects of a call, for rules to match, at least one; an empty text for invalid parameters."""
     if not isinstance(params, Mapping):
         return ("",)
@@ -229,7 +218,7 @@ def subjects_of(tool: Governed, params: object) -> tuple[str, ...]:
         return ("",)
 
 
-def _performed(tool: Governed, params: object) -> tuple[str, ...]:
+def _performed(tool: PolicyEntry, params: object) -> tuple[str, ...]:
     if tool.performs is None:
         return ()
     return tool.performs(params if isinstance(params, Mapping) else {})
@@ -239,6 +228,102 @@ def _is_within(level: Level, mode: Level) -> bool:
     return LEVELS.index(level) <= LEVELS.index(mode)
 
 
-def _covers(rules: tuple[PolicyRule, ...], tool: Governed) -> bool:
+def _covers(rules: tuple[PolicyRule, ...], tool: PolicyEntry) -> bool:
     """Whether a rule applies to every call of the tool."""
-    return any(rule.subject in (None, _ANY) and rule.matches_tool(tool) for rule in rules)
+    call = _CallNames(tool, ("",), _performed(tool, {}))
+    return any(rule.subject in (None, _ANY) and rule.restricts(call) for rule in rules)
+
+
+def _spelled(name: str) -> str:
+    return name.casefold().replace("-", "_")
+
+
+# The policy as the value of an environment variable, for child processes. Linux refuses variables of 128 KiB.
+_MOST_BYTES = 100 * 1024
+
+
+class _Layer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    mode: Level
+    deny: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    outer: "_Layer | None" = None
+
+
+def restricted(policy: Policy, outer: Policy) -> Policy:
+    """The policy, restricted by the one it runs under. A layer that is there already is not repeated."""
+    layers = list(_layers(outer))
+    if _own(policy) in [_own(layer) for layer in layers]:
+        return replace(policy, outer=_joined([layer for layer in layers if _own(layer) != _own(policy)]))
+    return replace(policy, outer=outer)
+
+
+def encode_policy(policy: Policy) -> str:
+    """The policy as JSON; ``PERMISSION_DENIED`` when it is too long for a variable."""
+    encoded = msgspec.json.encode(_layer(policy))
+    if len(encoded) > _MOST_BYTES:
+        raise ClawError(
+            "PERMISSION_DENIED",
+            f"the rules are longer than {_MOST_BYTES} bytes and cannot be passed to a child process",
+            hint="Use fewer rules, or prefixes such as 'recording_*'.",
+            operation="check_policy",
+            target=POLICY_VARIABLE,
+        )
+    return encoded.decode()
+
+
+def decode_policy(text: str) -> Policy:
+    """Read the variable. ``PERMISSION_DENIED`` when it is invalid: a restriction may be lost."""
+    try:
+        if len(text) > _MOST_BYTES:
+            raise ValueError(f"longer than {_MOST_BYTES} bytes")  # noqa: TRY301 - reported like any other reason
+        return _policy(msgspec.json.decode(text, type=_Layer))
+    except (ValueError, RecursionError) as e:  # decoding errors are ValueErrors
+        raise ClawError(
+            "PERMISSION_DENIED",
+            f"{POLICY_VARIABLE} is invalid: {e}",
+            hint=f"Run 'unset {POLICY_VARIABLE}' if no claw command set it.",
+            operation="check_policy",
+            target=POLICY_VARIABLE,
+        ) from None
+
+
+def _layer(policy: Policy) -> _Layer:
+    outer = None if policy.outer is None else _layer(policy.outer)
+    return _Layer(policy.mode, _texts(policy.deny), _texts(policy.ask), _texts(policy.allow), outer)
+
+
+def _policy(layer: _Layer) -> Policy:
+    return Policy(
+        layer.mode,
+        allow=_rules(layer.allow),
+        deny=_rules(layer.deny),
+        ask=_rules(layer.ask),
+        mode_source=POLICY_VARIABLE,
+        outer=None if layer.outer is None else _policy(layer.outer),
+    )
+
+
+def _texts(rules: tuple[PolicyRule, ...]) -> tuple[str, ...]:
+    return tuple(str(rule) for rule in rules)
+
+
+def _rules(texts: tuple[str, ...]) -> tuple[PolicyRule, ...]:
+    return tuple(read_rule(text, POLICY_VARIABLE) for text in texts)
+
+
+def _layers(policy: Policy | None) -> Iterator[Policy]:
+    while policy is not None:
+        yield policy
+        policy = policy.outer
+
+
+def _joined(layers: list[Policy]) -> Policy | None:
+    outer = None
+    for layer in reversed(layers):
+        outer = replace(layer, outer=outer)
+    return outer
+
+
+def _own(policy: Policy) -> tuple[Any, ...]:
+    return policy.mode, _texts(policy.deny), _texts(policy.ask), _texts(policy.allow)

@@ -75,7 +75,7 @@ class Narrative(Struct, frozen=True, kw_only=True):
 
 
 class Description:
-    """A description of any length: the document without its steps, and the steps as JSON, on disk if many."""
+    """A description of any length: ``head`` is the document without its steps. Many steps are kept on disk."""
 
     def __init__(self, export: Export, outputFile: str | UnsetType = UNSET) -> None:  # noqa: N803 - the document's name
         survey = EventSurvey()
@@ -91,7 +91,7 @@ class Description:
                 self.lines.append(f"[{step.seq}] {step.sentence}")
         if self._steps.count > _MAX_LINES:
             self.lines.append(f"... and {self._steps.count - _MAX_LINES} more steps")
-        self._document = Narrative(
+        self.head = Narrative(
             sessionId=export.session.sessionId,
             appPackage=survey.main_package,
             eventCount=len(export.events),
@@ -103,11 +103,6 @@ class Description:
             warnings=[*reader.warnings(), *survey.gaps.warnings()] or UNSET,
         )
 
-    @property
-    def head(self) -> Narrative:
-        """The document without its steps."""
-        return self._document
-
     def steps(self) -> Iterator[DescribedStep]:
         """The steps, one by one."""
         return map(_decode_step, self._steps.pieces())
@@ -115,11 +110,11 @@ class Description:
     @property
     def narrative(self) -> Narrative:
         """The whole document."""
-        return replace(self._document, steps=list(self.steps()))
+        return replace(self.head, steps=list(self.steps()))
 
     def write_to(self, out: IO[bytes], *, pretty: bool) -> None:
         """Write the document as JSON, step by step."""
-        document: Any = self._document
+        document: Any = self.head
         try:
             text = msgspec.json.encode(document)
         except UnicodeEncodeError:  # the name of the output file is not text
@@ -218,28 +213,16 @@ def _step(action: UserAction) -> _Step | None:
 
 
 def _tap_step(tap: UserTap) -> _Step:
-    typed = tap.typed_before
+    typed, click = tap.typed_before, _Step(kind="click", label=tap.label, resource_id=tap.click.resourceId)
     if typed is None or is_blank(tap.label):
-        return _Step(kind="click", label=tap.label, resource_id=tap.click.resourceId)
+        return click
+    chosen = replace(click, kind="choose_suggestion", text=typed.text)
     if tap.filled:
-        return _Step(
-            kind="choose_suggestion",
-            label=tap.label,
-            resource_id=typed.field,
-            text=typed.text,
-            confidence="recorded",
-        )
+        return replace(chosen, resource_id=typed.field, confidence="recorded")
     text, label = trim(typed.text).casefold(), tap.label.casefold()
     if len(text) >= _SHORTEST_TYPED and len(label) > len(text) and text in label:
-        return _Step(
-            kind="choose_suggestion",
-            label=tap.label,
-            resource_id=tap.click.resourceId,
-            text=typed.text,
-            confidence="medium",
-            why="its label completes what was typed",
-        )
-    return _Step(kind="click", label=tap.label, resource_id=tap.click.resourceId)
+        return replace(chosen, confidence="medium", why="its label completes what was typed")
+    return click
 
 
 def _sentence(step: _Step, package: str) -> str:

@@ -390,7 +390,8 @@ def read_export(data: bytes) -> Export:
 
 
 _EXPORT_KEY = b'"exportVersion"'
-_HEAD_BYTES = 4_096
+# How much of a file shows what it is.
+HEAD_BYTES = 4_096
 
 
 def read_export_file(file: IO[bytes]) -> Export:
@@ -413,7 +414,7 @@ def load_demonstration(path: str, *, snapshots: SnapshotMode = "omit") -> Export
     """The export in ``path``, or the one of the recording there, with its snapshots when they are included."""
     try:
         with open_regular(path) as file:
-            if is_export(file.read(_HEAD_BYTES)):
+            if is_export(file.read(HEAD_BYTES)):
                 file.seek(0)
                 return read_export_file(file)
         import tempfile
@@ -429,7 +430,7 @@ def load_demonstration(path: str, *, snapshots: SnapshotMode = "omit") -> Export
         raise ClawError(
             "RECORDING_PARSE_FAILED",
             f"{path} is not a valid recording export: {e}",
-            hint="--input takes a recording, or the output of 'clawperator recording export'.",
+            hint="Give a recording, or its export.",
             details={"path": path, "reason": str(e)},
             operation="read",
             target=path,
@@ -438,7 +439,7 @@ def load_demonstration(path: str, *, snapshots: SnapshotMode = "omit") -> Export
 
 def is_export(head: bytes) -> bool:
     """Whether a document begins like an export: its version comes early, where a recording has a header."""
-    head = head[:_HEAD_BYTES]
+    head = head[:HEAD_BYTES]
     return _EXPORT_KEY in head and b'"recording_header"' not in head.lstrip().partition(b"\n")[0]
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from clawperator._base.text import trim
-from clawperator.recording.events import ClickFacts, EventFacts, ScrollFacts, TextChangeFacts, WindowChangeFacts
+from clawperator.recording.events import ClickFacts, ScrollFacts, TextChangeFacts
 
 NavigationKey = Literal["back", "home", "recents"]
 
@@ -124,15 +124,3 @@ def label_of(click: ClickFacts) -> str:
 def is_alike(text: str, label: str) -> bool:
     """Whether one of them is a part of the other, and long enough to mean something."""
     return min(len(text), len(label)) >= _SHORTEST_ALIKE and (text in label or label in text)
-
-
-def literal_step(event: EventFacts, *, is_open: bool) -> Literal["open_app", "click", "dropped"] | None:
-    """The step of an event in the log of ``parse``: the first window opens the app, every click is a step.
-
-    The log's form is fixed. It knows no other actions, and reports scrolls as dropped.
-    """
-    if isinstance(event, ClickFacts):
-        return "click"
-    if isinstance(event, WindowChangeFacts):
-        return None if is_open else "open_app"
-    return "dropped" if isinstance(event, ScrollFacts) else None

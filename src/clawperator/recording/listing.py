@@ -19,7 +19,12 @@ class ListedRecording(Struct, frozen=True):
     modifiedAt: int
 
 
-def list_recordings(folder: str) -> list[ListedRecording]:
+class RecordingList(Struct, frozen=True):
+    recordings: list[ListedRecording]
+    count: int
+
+
+def list_recordings(folder: str) -> RecordingList:
     """The recordings of a folder, the newest first, at most a thousand; none when there is no folder."""
     try:
         with os.scandir(folder) as entries:
@@ -33,7 +38,8 @@ def list_recordings(folder: str) -> list[ListedRecording]:
                 and (about := entry.stat())
             ]
     except FileNotFoundError:
-        return []
+        return RecordingList([], 0)
     except (OSError, ValueError) as e:
         raise file_error("FILESYSTEM_FAILED", "list", folder, e, hint="Name a readable folder.") from e
-    return sorted(found, key=lambda one: (-one.modifiedAt, one.sessionId))[:_MOST]
+    newest = sorted(found, key=lambda one: (-one.modifiedAt, one.sessionId))[:_MOST]
+    return RecordingList(newest, len(newest))

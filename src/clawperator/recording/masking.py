@@ -76,8 +76,11 @@ class PasswordMasker:
         elif not isinstance(event, ScrollFacts):
             self._click = event if isinstance(event, ClickFacts) else None
             self._screen, self._is_password = screen, None
-            if isinstance(event, ClickFacts) and event.text and self._may_be_typed(event.text):
-                self._mask_click(event, event.text)
+            clicked = self._click
+            # Most texts of clicks are words, so the screen is looked at last.
+            if clicked and clicked.text and self._may_be_typed(clicked.text) and self._types_password():
+                clicked.text = mask_text(clicked.text)
+                self.count += 1
 
     def mask(self, event: Event) -> None:
         """Mask an event of a recording in place, without its snapshot."""
@@ -85,7 +88,7 @@ class PasswordMasker:
 
     def mask_snapshot(self, event: Event) -> None:
         """Mask the snapshot of an event that was masked before."""
-        if has_snapshot(event) and self._needs_masking(event.snapshot):
+        if has_snapshot(event) and (self._secrets or _RAW_MARK in bytes(event.snapshot)):
             xml = msgspec.json.decode(event.snapshot, type=str)
             masked = self.mask_xml(xml)
             if masked is not xml:
@@ -96,12 +99,10 @@ class PasswordMasker:
         if _MARK not in xml and not self._secrets:
             return xml
         masked = _mask_nodes(xml, self._hides)
-        if masked != xml:
-            self.count += 1
-        return masked if masked != xml else xml
-
-    def _needs_masking(self, snapshot: Raw) -> bool:
-        return bool(self._secrets) or _RAW_MARK in bytes(snapshot)
+        if masked == xml:
+            return xml
+        self.count += 1
+        return masked
 
     def _hides(self, node: dict[str, str]) -> bool:
         text = _text_of(node)
@@ -112,11 +113,6 @@ class PasswordMasker:
     def _may_be_typed(self, text: str) -> bool:
         """Whether the text of a password field may be its content; most texts of clicks are words."""
         return not is_masked(text) and (text in self._secrets or not is_hint(text))
-
-    def _mask_click(self, click: ClickFacts, text: str) -> None:
-        if self._types_password():
-            click.text = mask_text(text)
-            self.count += 1
 
     def _types_password(self) -> bool:
         """Whether the last screen shows that the clicked or focused field is a password field."""

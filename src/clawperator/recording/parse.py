@@ -13,11 +13,11 @@ from clawperator.recording.events import (
     Event,
     EventBounds,
     Number,
+    Scroll,
     WindowChange,
     has_snapshot,
     whole_bounds,
 )
-from clawperator.recording.heuristics import literal_step
 from clawperator.recording.masking import PasswordMasker
 from clawperator.recording.reader import Progress, Recording
 from clawperator.recording.writing import ListWriter, derived_path, open_output, pretty_json
@@ -63,7 +63,10 @@ class ParseResult(Struct, frozen=True, kw_only=True):
 
 
 class _StepLogWriter:
-    """One pass over the events."""
+    """One pass over the events. The first window opens the app, and every click is a step.
+
+    The form of the log is fixed: it knows no other actions, and reports scrolls as dropped.
+    """
 
     def __init__(self) -> None:
         self.missing = _Warnings()
@@ -77,25 +80,22 @@ class _StepLogWriter:
         masker = PasswordMasker()
         for event in events:
             masker.mask(event)
-            step = literal_step(event, is_open=opened)
             if isinstance(event, Click | WindowChange):
                 if not has_snapshot(event):
                     self.missing.add(_missing_snapshot(event))
-                if step is None:
-                    continue
-                opened = opened or step == "open_app"
+                if isinstance(event, WindowChange):
+                    if opened:
+                        continue
+                    opened = True
                 masker.mask_snapshot(event)
-                self._summarise(event)
+                if len(self.summary) < MAX_SUMMARY_LINES:
+                    self.summary.append(_summary_line(event))
                 head = steps.text_of(_head(event)).removesuffix(b"\n    }")
                 steps.add_text(head, b',\n      "uiStateBefore": ', event.snapshot, b"\n    }")
-            elif step == "dropped":
+            elif isinstance(event, Scroll):
                 self.dropped.add(f"seq {event.seq}: scroll event dropped (not extracted in v1)")
         steps.end()
         self.count = steps.count
-
-    def _summarise(self, event: Click | WindowChange) -> None:
-        if len(self.summary) < MAX_SUMMARY_LINES:
-            self.summary.append(_summary_line(event))
 
 
 class _Warnings:

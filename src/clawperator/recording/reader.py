@@ -93,7 +93,7 @@ Progress = Callable[[int, int], None]
 
 _HEADER_HINT = (
     "The first line of a recording has the type recording_header. If the header comes later, run "
-    "'clawperator recording repair' to keep the events after it."
+    "'clawperator recording repair --input {path}' to keep the events after it."
 )
 _PROGRESS_EVERY = 4 * 1024 * 1024
 _RUN_LENGTH = 50_000  # entries sorted in memory, about 8 MB
@@ -235,7 +235,7 @@ class Recording:
         raise ClawError(
             "RECORDING_PARSE_FAILED",
             "The recording is empty",
-            hint=_HEADER_HINT,
+            hint=_HEADER_HINT.format(path=shlex.quote(self.path)),
             operation="parse",
             target=self.path,
         )
@@ -249,11 +249,13 @@ class Recording:
         )
         ended = not line.endswith(b"\n") and len(line) <= MAX_RECORDING_LINE_BYTES
         cut = bad.malformed and ended and line.startswith(b"{")
-        repair = f"To keep every complete event: clawperator recording repair --input {shlex.quote(self.path)}"
+        repair = (
+            f"Run 'clawperator recording repair --input {shlex.quote(self.path)}' to keep every complete event."
+        )
         raise ClawError(
             "RECORDING_PARSE_FAILED",
             message,
-            hint=_HEADER_HINT if is_header else repair,
+            hint=_HEADER_HINT.format(path=shlex.quote(self.path)) if is_header else repair,
             details={
                 "line": number,
                 "fileLine": self._file_line,
@@ -338,7 +340,7 @@ def unreadable(path: str, reason: str, code: str) -> ClawError:
     return ClawError(
         code,
         f"Cannot read {path}: {reason}",
-        hint="Check that the file of --input exists and is readable.",
+        hint="Check that the file exists and is readable: run 'clawperator recording list' to list recordings.",
         details={"path": path, "reason": reason},
         operation="read",
         target=path,

@@ -71,7 +71,7 @@ def open_output(path: str, source: str, code: str, *, make_folders: bool = False
         raise ClawError(
             code,
             f"The output file {path} is the input file",
-            hint="Choose another file with --out: the recording must not be overwritten.",
+            hint="Choose another output file: the recording must not be overwritten.",
             operation="write",
             target=path,
         )
@@ -92,9 +92,9 @@ def _unwritable(path: str, reason: str, code: str) -> ClawError:
     return ClawError(
         code,
         f"Cannot write {path}: {reason}",
-        hint="Choose a new or a regular file with --out."
+        hint="Choose a new or a regular output file."
         if os.path.exists(path) and not os.path.isfile(path)
-        else "Check that the folder of --out exists, is writable and has free space.",
+        else "Check that the folder of the output file exists, is writable and has free space.",
         details={"path": path, "reason": reason},
         operation="write",
         target=path,

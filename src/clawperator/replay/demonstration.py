@@ -11,29 +11,34 @@ from msgspec.structs import replace
 from clawperator._base.files import open_regular
 from clawperator.api.phone import ConnectedPhone
 from clawperator.device.run.evidence import masked_tree
+from clawperator.device.run.secrets import known_secrets, unmasked
 from clawperator.errors import ClawError
 from clawperator.policy.gate import check_actions
 from clawperator.recording.compare.checkpoints import derive_checkpoints
 from clawperator.recording.events import Event, has_snapshot
-from clawperator.recording.export import is_export, load_demonstration
+from clawperator.recording.export import HEAD_BYTES, Export, is_export, load_demonstration
 from clawperator.recording.masking import PasswordMasker
 from clawperator.recording.reader import Recording, SeqGaps
 from clawperator.replay.planner import EventWithScreen, RecordedSteps, build_steps, steps_until
 from clawperator.replay.report import Demonstration, ReplayPlan, ReplayReport, plan_document, report_document
 from clawperator.replay.run import StepOutcome, run_steps
 from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.privacy import mask
 
 T = TypeVar("T")
 
 # An export is read whole; a recording of any size is not.
 MAX_EXPORT_BYTES = 256 * 1024 * 1024
 MAX_STEPS = 2_000
-_HEAD_BYTES = 4_096
+# How every step is proved.
+_LOOKING = ({"type": "snapshot_ui"}, {"type": "sleep"})
 
 
 def open_demonstration(path: str) -> Demonstration:
     """The demonstration in a recording or in its export."""
-    recorded = _read(path, build_steps)
+    if _holds_export(path) and os.stat(path).st_size > MAX_EXPORT_BYTES:
+        raise _unusable(path, f"it has more than {MAX_EXPORT_BYTES} bytes; use the recording itself")
+    recorded = read_events(path, build_steps)
     if not recorded.steps:
         raise _unusable(path, "it holds no user actions")
     if len(recorded.steps) > MAX_STEPS:
@@ -45,10 +50,14 @@ def open_demonstration(path: str) -> Demonstration:
     return Demonstration(path, export.session.sessionId, recorded, derive_checkpoints(export))
 
 
-def _read(path: str, read: Callable[[Iterator[EventWithScreen]], T]) -> T:
-    """What ``read`` makes of the events of a recording or export in order, each with its screen, masked."""
+def read_events(path: str, read: Callable[[Iterator[EventWithScreen]], T], export: Export | None = None) -> T:
+    """What ``read`` makes of the events of a recording or export in order, each with its screen, masked.
+
+    ``export`` is what ``load_demonstration`` has read of the path, if it has.
+    """
     if _holds_export(path):
-        return read(_masked((event, event.snapshot.xml) for event in load_demonstration(path).events))
+        export = export or load_demonstration(path)
+        return read(_masked((event, event.snapshot.xml) for event in export.events))
     with Recording(path) as recording:
         return recording.in_order(lambda events: read(_masked((e, _xml(e)) for e in events)))
 
@@ -62,8 +71,8 @@ def _masked(events: Iterable[EventWithScreen]) -> Iterator[EventWithScreen]:
 
 
 def plan_replay(demonstration: Demonstration, *, last: int | float | None = None) -> ReplayPlan:
-    """The steps and the locators of each; no device is needed."""
-    return plan_document(demonstration, _chosen(demonstration, last))
+    """The steps and the locators of each; no device is needed. Declared secrets are masked."""
+    return mask(plan_document(demonstration, _chosen(demonstration, last)), known_secrets())
 
 
 def replay(  # noqa: PLR0913 - the choices of a replay
@@ -78,19 +87,32 @@ def replay(  # noqa: PLR0913 - the choices of a replay
     """Run the steps up to the event ``last`` on a phone, and stop at the first that is not proved.
 
     The apps that they open are closed first, unless ``keep_apps``; the data of the apps stay. ``on_step`` gets the
-    outcome of each step at once. Before anything is touched: ``REPLAY_TEXT_HIDDEN`` when one of them types a text
-    that the recording holds only masked, ``PERMISSION_DENIED`` when the policy in force does not allow a step, or
-    does not allow to close an app.
+    outcome of each step at once. Declared secrets are masked there and in the report. What ``check_replay`` raises
+    is raised before anything is touched.
+    """
+    chosen = check_replay(demonstration, last=last, keep_apps=keep_apps)
+    secrets = known_secrets()
+    show = None if on_step is None else lambda outcome: on_step(mask(outcome, secrets))
+    with unmasked():
+        run = run_steps(phone, chosen, keep_apps=keep_apps, allow_coordinates=allow_coordinates, on_step=show)
+    is_whole = len(chosen.steps) == len(demonstration.recorded.steps)
+    screen = None if run.error is None else _recorded_screen(demonstration.path, run.error)
+    report = report_document(demonstration, phone.serial, chosen, run, is_whole=is_whole, recorded_screen=screen)
+    return mask(report, secrets)
+
+
+def check_replay(demonstration: Demonstration, *, last: int | float | None, keep_apps: bool) -> RecordedSteps:
+    """The steps to replay; no device is needed.
+
+    ``REPLAY_TEXT_HIDDEN`` when one of them types a text that the recording holds only masked,
+    ``PERMISSION_DENIED`` when the policy in force does not allow a step, a look, or to close an app.
     """
     chosen = _chosen(demonstration, last)
     _refuse_secrets(chosen)
     if not keep_apps:
         _check_closing(chosen.opened_apps)
-    check_actions(step.action for step in chosen.steps)
-    run = run_steps(phone, chosen, keep_apps=keep_apps, allow_coordinates=allow_coordinates, on_step=on_step)
-    is_whole = len(chosen.steps) == len(demonstration.recorded.steps)
-    screen = None if run.error is None else _recorded_screen(demonstration.path, run.error)
-    return report_document(demonstration, phone.serial, chosen, run, is_whole=is_whole, recorded_screen=screen)
+    check_actions((*_LOOKING, *(action for step in chosen.steps for action in step.actions)))
+    return chosen
 
 
 def _recorded_screen(path: str, error: ClawError) -> str | None:
@@ -98,7 +120,7 @@ def _recorded_screen(path: str, error: ClawError) -> str | None:
     details = error.details or {}
     seq = details.get("expectedSeq", details.get("seq"))
     try:
-        xml = _read(path, lambda events: next((xml for event, xml in events if event.seq == seq), None))
+        xml = read_events(path, lambda events: next((xml for event, xml in events if event.seq == seq), None))
         return None if xml is None else masked_tree(parse_hierarchy(xml))
     except ClawError:
         return None
@@ -113,7 +135,7 @@ def _chosen(demonstration: Demonstration, last: int | float | None) -> RecordedS
         raise ClawError(
             "RECORDING_REPLAY_FAILED",
             f"no step begins at or before seq {last}; the first begins at {first}",
-            hint="Add --dry-run to list the steps and their seq.",
+            hint="A dry run lists the steps and their seq.",
             details={"until": last, "first": first},
             operation="replay",
         )
@@ -125,7 +147,7 @@ def _refuse_secrets(chosen: RecordedSteps) -> None:
     if at is None:
         return
     step = chosen.steps[at]
-    before = f"Replay the steps before it with '--until {chosen.steps[at - 1].seq}'. " if at else ""
+    before = f"Replay the steps before it, until {chosen.steps[at - 1].seq}. " if at else ""
     raise ClawError(
         "REPLAY_TEXT_HIDDEN",
         f"the text typed at seq {step.seq} is a password, and the recording holds only its mask",
@@ -152,11 +174,7 @@ def _holds_export(path: str) -> bool:
     """Whether a file is an export. One that cannot be read is none: reading it as a recording gives the error."""
     try:
         with open_regular(path) as file:
-            if not is_export(file.read(_HEAD_BYTES)):
-                return False
-            if os.fstat(file.fileno()).st_size > MAX_EXPORT_BYTES:
-                raise _unusable(path, f"it has more than {MAX_EXPORT_BYTES} bytes; use the recording itself")
-            return True
+            return is_export(file.read(HEAD_BYTES))
     except (OSError, ValueError):
         return False
 
@@ -169,7 +187,7 @@ def _unusable(path: str, reason: str) -> ClawError:
     return ClawError(
         "RECORDING_REPLAY_FAILED",
         f"Cannot replay {path}: {reason}",
-        hint="--input takes a recording, or the output of 'clawperator recording export --snapshots include'.",
+        hint="Give a recording, or an export that includes its snapshots.",
         details={"path": path, "reason": reason},
         operation="read",
         target=path,

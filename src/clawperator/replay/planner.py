@@ -75,8 +75,15 @@ class ReplayStep(Struct, frozen=True, kw_only=True):
     note: str = ""
 
     @property
-    def action(self) -> dict[str, Any]:
-        """The action as it was recorded, for the policy. A replay finds the node by what is on the screen then."""
+    def actions(self) -> list[dict[str, Any]]:
+        """What it may do, for the policy: the action as it was recorded, and scrolling to its node.
+
+        A replay finds the node by what is on the screen then.
+        """
+        scrolls = ({"type": "scroll", "params": {"direction": direction}} for direction in self.scrolls)
+        return [self._action(), *scrolls]
+
+    def _action(self) -> dict[str, Any]:
         if self.kind == "open_app":
             return {"type": "open_app", "params": {"applicationId": self.package}}
         if self.kind == "press":
@@ -86,7 +93,8 @@ class ReplayStep(Struct, frozen=True, kw_only=True):
             labels = {"textEquals": self.target.text or self.target.label, "role": self.target.role}
             ids = {"contentDescEquals": self.target.description, "resourceId": self.target.resource_id}
             matcher = {name: value for name, value in (labels | ids).items() if value}
-        return {"type": self.kind, "params": {"matcher": matcher}}
+        typed = {"text": self.text, "submit": self.submit} if self.kind == "enter_text" else {}
+        return {"type": self.kind, "params": {"matcher": matcher, **typed}}
 
     @property
     def expected_seq(self) -> int | float:

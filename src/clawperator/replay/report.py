@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.contract.skill_result import (
+    CONTRACT_VERSION,
     Checkpoint,
     Diagnostics,
     EnvelopeEvidence,
@@ -20,7 +21,6 @@ from clawperator.replay.planner import ExpectedWindow, RecordedSteps, ReplayStep
 from clawperator.replay.run import ReplayRun, StepOutcome
 from clawperator.replay.screens import screen_labels
 
-CONTRACT_VERSION = "1.0.0"
 # Codes of a failed device, or of a failed connection to it.
 _DEVICE_FAILURES = ("ADB_", "BROADCAST_", "DEVICE_", "NO_DEVICES", "OPERATOR_", "RESULT_ENVELOPE_", "SERVICE_")
 
@@ -115,7 +115,7 @@ def report_document(  # noqa: PLR0913 - the parts of a report
     proved = [step for step in run.steps if step.status == "proved"]
     session = demonstration.session
     return ReplayReport(
-        ok=run.is_proved,
+        ok=run.error is None,
         sessionId=session,
         deviceId=serial,
         closedApps=list(run.closed),

@@ -5,14 +5,15 @@ from its first page. A step is proved when the device performed it and the scree
 after it. The run stops at the first step that is not proved.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline
-from clawperator._base.text import printable
+from clawperator._base.text import printable, utc_timestamp
 from clawperator.api.phone import ConnectedPhone
 from clawperator.api.results import only_step, read_scrolled
 from clawperator.api.snapshot import Snapshot, read_snapshot
@@ -33,8 +34,7 @@ from clawperator.replay.target import (
     switch_state,
     text_fields,
 )
-from clawperator.ui.node import NOWHERE, Node
-from clawperator.ui.roles import role_of
+from clawperator.ui.node import NOWHERE, Node, role_of
 from clawperator.ui.select import find_nodes
 
 # Locating a recorded target on a live screen, as a selector that matches this node only, or as a point
@@ -159,7 +159,7 @@ def _ambiguous(step: ReplayStep, candidates: list[Node]) -> ClawError:
     return ClawError(
         "REPLAY_TARGET_AMBIGUOUS",
         f"cannot {step.description}: {len(candidates)} nodes on the screen match",
-        hint="Nothing was touched. With --allow-coordinates the recorded position among them decides.",
+        hint="Nothing was touched. If coordinates are allowed, the recorded position among them decides.",
         details={
             "seq": step.seq,
             "candidateCount": len(candidates),
@@ -182,7 +182,7 @@ def _not_found(step: ReplayStep, screen: Snapshot) -> ClawError:
     return ClawError(
         "REPLAY_TARGET_NOT_FOUND",
         f"cannot {step.description}: {reason}",
-        hint="With --allow-coordinates the recorded point is tapped." if has_no_locator else None,
+        hint="If coordinates are allowed, the recorded point is tapped." if has_no_locator else None,
         details={"seq": step.seq, "candidateCount": len(similar), "candidates": _describe_some(similar)},
         operation="replay",
     )
@@ -229,10 +229,6 @@ class ReplayRun(Struct, frozen=True):
     screen: Snapshot | None
     error: ClawError | None
 
-    @property
-    def is_proved(self) -> bool:
-        return self.error is None
-
 
 def run_steps(
     phone: ConnectedPhone,
@@ -269,19 +265,12 @@ class _StepRunner:
             executions = len(self._envelopes)
             try:
                 found_by, evidence = self.run_step(step)
+                outcome = StepOutcome(step=step, status="proved", found_by=found_by or UNSET, evidence=evidence)
             except ClawError as e:
                 error = e
-                envelope = self._last_since(executions)
-                outcome = StepOutcome(step=step, status="failed", at=_now(), envelope=envelope, error=e.document())
-            else:
-                outcome = StepOutcome(
-                    step=step,
-                    status="proved",
-                    at=_now(),
-                    found_by=found_by or UNSET,
-                    evidence=evidence,
-                    envelope=self._last_since(executions),
-                )
+                outcome = StepOutcome(step=step, status="failed", error=e.document())
+            envelope = len(self._envelopes) - 1 if len(self._envelopes) > executions else UNSET
+            outcome = replace(outcome, at=utc_timestamp(time.time()), envelope=envelope)
             outcomes.append(outcome)
             if on_step is not None:
                 on_step(outcome)
@@ -291,10 +280,6 @@ class _StepRunner:
         """Close an app. Returns whether it was running."""
         step = self._execute("close_app", {"applicationId": package})
         return step.data.get("was_running") != "false"
-
-    def _last_since(self, count: int) -> int | UnsetType:
-        """The index of the execution that performed a step."""
-        return len(self._envelopes) - 1 if len(self._envelopes) > count else UNSET
 
     # Performing steps
 
@@ -533,7 +518,3 @@ def _shows_app(screen: Snapshot, package: str) -> bool:
 
 def _expected_app(step: ReplayStep) -> str:
     return step.window.package if step.window else step.package
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

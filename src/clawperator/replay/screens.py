@@ -8,9 +8,7 @@ from clawperator._base.text import printable
 from clawperator.api.snapshot import Snapshot
 from clawperator.errors import ClawError
 from clawperator.recording.heuristics import is_launcher
-from clawperator.ui.node import Node
-from clawperator.ui.roles import role_of
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui.node import Node, role_of, visible_nodes
 
 # Fingerprints: the resource ids and labels of a screen, and how many of them another screen has too
 
@@ -133,7 +131,7 @@ def _cause(wanted: str, screen: Snapshot, shown: list[str]) -> tuple[Cause, str,
         return (
             "dialog",
             f"a dialog{whose} is shown" + (f": {_named(shown)}" if shown else ""),
-            "Answer the dialog, or close it with 'clawperator press back', then replay again.",
+            "Answer the dialog, or run 'clawperator press back' to close it, then replay again.",
         )
     if is_other and is_launcher(package):
         return (
@@ -145,12 +143,12 @@ def _cause(wanted: str, screen: Snapshot, shown: list[str]) -> tuple[Cause, str,
         return (
             "other_app",
             f"{package} is in the foreground, not {wanted}",
-            f"Close it with 'clawperator close {package}', then replay again.",
+            f"Run 'clawperator close {package}' to close it, then replay again.",
         )
     return (
         "other_page",
         f"{wanted or 'the app'} shows another page",
-        "Save the replay with --out and run 'clawperator report' on that file to see both screens side by side.",
+        "Save the replay to a file, and write the report of that file to see both screens side by side.",
     )
 
 

@@ -14,9 +14,7 @@ from clawperator.api.snapshot import Snapshot
 from clawperator.recording.events import ClickFacts
 from clawperator.recording.heuristics import id_name
 from clawperator.replay.screens import SHARED_IDS, is_text_field
-from clawperator.ui.node import NOWHERE, Bounds, Node
-from clawperator.ui.roles import role_of
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui.node import NOWHERE, Bounds, Node, role_of, visible_nodes
 
 LocatorName = Literal["id_and_text", "text", "description", "id", "role_and_label"]
 # How far above a label the node that takes its click may be.

@@ -9,6 +9,7 @@ from msgspec import MsgspecError, Struct
 from clawperator import __version__
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.report.page import (
+    KINDS,
     MAX_TITLE,
     MAX_VALUE,
     NO_SCREEN,
@@ -17,12 +18,12 @@ from clawperator.report.page import (
     PageData,
     PageList,
     PageRow,
+    ScreenTable,
     TextTable,
     Tone,
     Verdict,
     plural,
 )
-from clawperator.report.screens import KINDS, ScreenTable
 from clawperator.ui.node import read_bounds
 
 Facts = Iterable[tuple[str, str | None]]
@@ -166,15 +167,6 @@ class _TargetNode(Struct, frozen=True):
     type_: str = msgspec.field(default="", name="class")
 
 
-class StepContext(Struct, frozen=True):
-    """What is known of a step beside its result: when it began, further facts, and what it was to act on."""
-
-    time: float | None = None
-    facts: Sequence[tuple[str, str | None]] = ()
-    wanted: str = ""
-
-
-NO_CONTEXT = StepContext()
 _TARGET = msgspec.json.Decoder(_TargetNode)
 
 
@@ -192,18 +184,24 @@ def action_rows(envelopes: Sequence[ResultEnvelope], builder: PageBuilder, scree
     return rows
 
 
-def action_row(
-    step: StepResult, builder: PageBuilder, screens: RowScreens, around: StepContext = NO_CONTEXT
+def action_row(  # noqa: PLR0913 - what is known of a step
+    step: StepResult,
+    builder: PageBuilder,
+    screens: RowScreens,
+    *,
+    time: float | None = None,
+    more: Facts = (),
+    wanted: str = "",
 ) -> PageRow:
-    """A step of an execution, with what it acted on."""
+    """A step of an execution: when it began, what it acted on, or ``wanted`` to act on, and ``more`` facts."""
     data = step.data
     tree = _tree(step)
     target = _target(data.get("matched_target"))
     error = data.get("error", "")
     effect = data.get("effect", "")
     tone: Tone = "bad" if not step.success else "warn" if effect == "unchanged" else "good"
-    named = (target.label, _id_of(target.resourceId), target.package, target.key, target.uri)
-    label = next(filter(None, named), data.get("application_id", "") or around.wanted)
+    named = (target.label, target.resourceId.rpartition("/")[2], target.package, target.key, target.uri)
+    label = next(filter(None, named), data.get("application_id", "") or wanted)
     typed = data.get("text", "") if step.actionType == "enter_text" else ""
     return builder.row(
         step.actionType,
@@ -222,10 +220,10 @@ def action_row(
                 if name not in _SHOWN_ELSEWHERE and not (name == "text" and (tree or typed))
             ),
             ("Step", step.id),
-            *around.facts,
+            *more,
         ],
         note=error and data.get("message", ""),
-        time=around.time,
+        time=time,
         package=data.get("resolved_package") or target.package,
         status=RowStatus((effect or "ok") if step.success else error or "failed", tone),
         screens=RowScreens(screens.before, screens.after, screens.mark or _mark_of(target.bounds)),
@@ -243,10 +241,6 @@ def _target(text: str | None) -> _TargetNode:
         return _TARGET.decode(text) if text else _TargetNode()
     except (MsgspecError, ValueError):
         return _TargetNode()
-
-
-def _id_of(resource_id: str) -> str:
-    return resource_id.rpartition("/")[2]
 
 
 def _mark_of(bounds: str) -> Mark | None:

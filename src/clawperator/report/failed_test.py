@@ -14,10 +14,9 @@ from clawperator.contract.action_params import TextSource
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Plan, validate
 from clawperator.contract.results import ResultEnvelope
-from clawperator.device.run.evidence import known_secrets
-from clawperator.device.run.secrets import SecretReader
+from clawperator.device.run.secrets import SecretReader, known_secrets
 from clawperator.errors import ClawError
-from clawperator.report.builder import PageBuilder, ReportParts, RowScreens, RowStatus, StepContext, action_row
+from clawperator.report.builder import PageBuilder, ReportParts, RowScreens, RowStatus, action_row
 from clawperator.report.page import PageList, PageRow, Verdict, seconds
 from clawperator.report.write import ReportResult, save_report
 from clawperator.ui.node import HIDDEN
@@ -128,7 +127,7 @@ def _call_rows(call: RecordedCall, builder: PageBuilder, *, several: bool) -> It
         given = _shown_params(actions[position]) if position < len(actions) else {}
         facts = [("Parameters", msgspec.json.encode(given).decode() if given else None), *more]
         screens = RowScreens(before if position == 0 else after, after if position == len(steps) - 1 else -1)
-        yield action_row(step, builder, screens, StepContext(call.at, facts, _wanted(given)))
+        yield action_row(step, builder, screens, time=call.at, more=facts, wanted=_wanted(given))
 
 
 def _failure_row(screen: LastScreen, error: str, builder: PageBuilder) -> PageRow:

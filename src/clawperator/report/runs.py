@@ -3,7 +3,9 @@
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -206,7 +208,12 @@ def _skill_report(run: SavedSkillRun, builder: PageBuilder, screens: RowScreens)
             ("Runtime", (result.diagnostics.runtimeState or None) if result and result.diagnostics else None),
         ],
         lists=lists,
-        verdict=Verdict(_TONES.get(status, "warn"), status, _skill_sentence(status, result), _problem(problem)),
+        verdict=Verdict(
+            _TONES.get(status, "warn"),
+            status,
+            _skill_sentence(status, result),
+            tuple(value for _, value in error_facts(problem) if value),
+        ),
         selected=_first_problem(lists),
     )
 
@@ -232,7 +239,8 @@ def _execution_report(result: ExecutionResult, builder: PageBuilder, screens: Ro
 def _checkpoint_rows(result: SkillResult, builder: PageBuilder, screens: RowScreens) -> list[PageRow]:
     """The checkpoints, the verification and the result, which is shown between the screens of the run."""
     start: float | None = None
-    firsts = _first_actions(_envelopes(result))
+    # The position of the first action of each execution in the list of all actions.
+    firsts = list(accumulate((len(one.stepResults) for one in _envelopes(result)), initial=0))[:-1]
     rows = []
     for point in result.checkpoints:
         at = _milliseconds(point.observedAt)
@@ -291,15 +299,6 @@ def _result_row(result: SkillResult, builder: PageBuilder, screens: RowScreens) 
         status=_status(result.status),
         screens=screens,
     )
-
-
-def _first_actions(envelopes: Sequence[ResultEnvelope]) -> list[int]:
-    """The position of the first action of each execution in the list of all actions."""
-    firsts, count = [], 0
-    for envelope in envelopes:
-        firsts.append(count)
-        count += len(envelope.stepResults)
-    return firsts
 
 
 def _action_of(point: Checkpoint, firsts: Sequence[int]) -> int:
@@ -363,10 +362,6 @@ def _status(status: str) -> RowStatus:
     return RowStatus(status.replace("_", " "), _TONES.get(status, ""))
 
 
-def _problem(error: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(value for name, value in error_facts(error) if value)
-
-
 def _first_problem(lists: Sequence[PageList]) -> tuple[int, int]:
     """The first bad row, or the first row."""
     for position, page_list in enumerate(lists):
@@ -381,12 +376,9 @@ def _json(value: Any) -> str:
 
 
 def _milliseconds(moment: str | UnsetType) -> float | None:
-    if moment is UNSET:
-        return None
-    try:
-        return datetime.fromisoformat(moment).timestamp() * 1000
-    except (ValueError, OverflowError):
-        return None
+    with suppress(ValueError, OverflowError):
+        return None if moment is UNSET else datetime.fromisoformat(moment).timestamp() * 1000
+    return None
 
 
 # Evidence folders: the screens before and after a run, what it printed, and the files
@@ -486,11 +478,10 @@ class _BundleFiles:
 
 def _moment(text: str) -> str:
     """A time of the manifest as other reports have it."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if moment.tzinfo else text
+    with suppress(ValueError):
+        if (moment := datetime.fromisoformat(text)).tzinfo:
+            return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return text
 
 
 def _without_evidence(argv: list[str]) -> list[str]:

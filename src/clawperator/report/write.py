@@ -7,9 +7,9 @@ import msgspec
 from msgspec import UNSET, MsgspecError, Struct, UnsetType
 
 from clawperator._base.files import is_same_file, open_regular, why
-from clawperator.device.run.evidence import known_secrets
+from clawperator.device.run.secrets import known_secrets
 from clawperator.errors import ClawError
-from clawperator.recording.export import is_export
+from clawperator.recording.export import HEAD_BYTES, is_export
 from clawperator.recording.reader import Recording
 from clawperator.recording.writing import open_output
 from clawperator.report.builder import PageBuilder, ReportParts
@@ -18,12 +18,10 @@ from clawperator.report.recordings import recording_report
 from clawperator.report.runs import document_report, evidence_report, is_bundle, newest_bundle
 
 ENDING = ".report.html"
-_HEAD_BYTES = 4_096
 # A larger document is no saved run.
 MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 _KINDS_HINT = (
-    "Pass a recording (.ndjson), its export, the saved output of 'clawperator recording replay' or of "
-    "'clawperator skills run <id> --json', or a folder that --evidence made."
+    "Give a recording (.ndjson), its export, the saved result of a replay or of a skill, or a folder of evidence."
 )
 
 
@@ -48,7 +46,7 @@ def write_report(path: str, *, run: str | None = None, out: str | None = None) -
     """
     target = out or default_path(path)
     if run is not None and is_same_file(target, run):
-        raise _failed(target, "it is the run to compare with", hint="Choose another file with --out.")
+        raise _failed(target, "it is the run to compare with", hint="Choose another output file.")
     builder = PageBuilder(known_secrets())
     parts = _report(path, builder, run)
     return save_report(parts, builder, target, source=path)
@@ -83,7 +81,7 @@ def _report(path: str, builder: PageBuilder, run: str | None) -> ReportParts:
             _refuse_run(path, run)
             return _folder_report(path, builder)
         with open_regular(path) as file:
-            head = file.read(_HEAD_BYTES)
+            head = file.read(HEAD_BYTES)
             if is_export(head) or _is_recording(path):
                 return recording_report(path, builder, run)
             _refuse_run(path, run)
@@ -120,7 +118,7 @@ def _is_recording(path: str) -> bool:
 def _refuse_run(path: str, run: str | None) -> None:
     if run is not None:
         hint = (
-            f"Run 'clawperator report {shlex.quote(run)} --compare {shlex.quote(path)}', or leave --compare out."
+            f"Run 'clawperator report {shlex.quote(run)} --compare {shlex.quote(path)}', or compare with nothing."
         )
         raise _failed(path, "--compare needs a recording or an export", hint=hint)
 

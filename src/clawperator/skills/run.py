@@ -1,28 +1,33 @@
 """Run a skill: start its script, read its result frame and check the result against the skill's contract."""
 
 import os
+import selectors
 import shlex
+import signal
+import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import IO, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from clawperator._base.deadline import Deadline
 from clawperator._base.environment import child_environment
 from clawperator._base.files import why
 from clawperator._base.notes import show_status
 from clawperator._base.text import is_encodable
 from clawperator.contract.skill_result import FRAME_MARKER, SkillResult, check_version
 from clawperator.device.discovery import known_device, require_awake
-from clawperator.device.operators import enabled_operator
 from clawperator.device.run.host_log import log_event
-from clawperator.device.settings import named_operator
+from clawperator.device.run.secrets import known_secrets
+from clawperator.device.settings import enabled_operator, named_operator
 from clawperator.device.uri_schemes import SCHEMES_VARIABLE, read_schemes
 from clawperator.errors import ClawError
 from clawperator.policy.gate import policy_environment
-from clawperator.skills.process import MAX_OUTPUT_BYTES, OutputListener, ScriptExit, Stream, run_script
 from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry
 from clawperator.skills.validation import (
     SkillAgent,
@@ -36,6 +41,195 @@ from clawperator.skills.validation import (
     resolve_agent,
     validate_skill,
 )
+from clawperator.ui.privacy import mask
+
+# Scripts: they run with limited time and output, and every process of their group is ended
+
+Stream = Literal["stdout", "stderr"]
+OutputListener = Callable[[Stream, bytes], None]
+Reason = Literal["", "timeout", "output", "stopped"]
+
+MAX_OUTPUT_BYTES = 16 * 1024 * 1024
+_TERM_SECONDS = 2.0
+_KILL_SECONDS = 5.0
+_DRAIN_SECONDS = 0.2
+_POLL_SECONDS = 0.05
+_BLOCK = 65_536
+
+
+class ScriptExit(Struct, frozen=True):
+    """The exit of a script. ``code`` is None when the script was killed, for the given ``reason``."""
+
+    code: int | None
+    stdout: str
+    stderr: str
+    seconds: float
+    reason: Reason = ""
+
+
+class _OutputReader:
+    """Collects the two output streams of a running script."""
+
+    def __init__(self, child: subprocess.Popen[bytes], listener: OutputListener | None) -> None:
+        self.collected: dict[Stream, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+        self._listener = listener
+        self._selector = selectors.DefaultSelector()
+        pipes: tuple[tuple[Stream, IO[bytes] | None], ...] = (("stdout", child.stdout), ("stderr", child.stderr))
+        for name, pipe in pipes:
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
+            self._selector.register(pipe, selectors.EVENT_READ, name)
+
+    def read(self, seconds: float) -> bool:
+        """Read at most one block per stream within this time; False when both streams have ended."""
+        for key, _ in self._selector.select(max(seconds, 0)):
+            try:
+                data = os.read(key.fd, _BLOCK)
+            except BlockingIOError:
+                continue
+            if not data:
+                self._selector.unregister(key.fileobj)
+                continue
+            stream: Stream = key.data
+            capacity = MAX_OUTPUT_BYTES - len(self.collected[stream])
+            self.collected[stream] += data[:capacity]
+            if self._listener is not None and capacity > 0:
+                self._listener(stream, data[:capacity])
+        return bool(self._selector.get_map())
+
+    @property
+    def is_full(self) -> bool:
+        return any(len(collected) >= MAX_OUTPUT_BYTES for collected in self.collected.values())
+
+    def text(self, stream: Stream) -> str:
+        return self.collected[stream].decode("utf-8", "replace")
+
+    def close(self) -> None:
+        self._selector.close()
+
+
+def run_script(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    seconds: float,
+    listener: OutputListener | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> ScriptExit:
+    """Run a program to its end in its own process group. ``OSError`` when it cannot be started.
+
+    On a timeout, an interrupt, or when ``stop`` returns True, the group gets SIGTERM and then SIGKILL. ``stop`` is
+    called many times a second.
+    """
+    started = time.monotonic()
+    deferred = DeferredSignals()
+    with deferred:
+        child = subprocess.Popen(  # noqa: S603 - the skill's own script
+            list(argv),
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        reader = _OutputReader(child, listener)
+        with child:
+            try:
+                deferred.deliver()
+                reason = _read_until_exit(child, reader, Deadline(seconds), stop)
+                if reason:
+                    _end_group(child, reader)
+            except BaseException:
+                _end_group(child, reader)
+                raise
+            finally:
+                reader.close()
+    taken = time.monotonic() - started
+    code = None if reason else child.returncode
+    return ScriptExit(code, reader.text("stdout"), reader.text("stderr"), taken, reason)
+
+
+class DeferredSignals:
+    """Holds SIGINT and SIGTERM back from the main thread until ``deliver``, at the latest to the end of the block.
+
+    An interrupt while a child is being started would leave it without anyone to end it.
+    """
+
+    def __init__(self) -> None:
+        self._handlers: dict[int, Any] = {}
+        self._received: list[int] = []
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                if callable(signal.getsignal(number)):
+                    self._handlers[number] = signal.signal(number, lambda which, _: self._received.append(which))
+
+    def __exit__(self, *_: object) -> None:
+        self.deliver()
+
+    def deliver(self) -> None:
+        """Restore the handlers, and call them for the signals that came meanwhile."""
+        while self._handlers:
+            signal.signal(*self._handlers.popitem())
+        while self._received:
+            signal.raise_signal(self._received.pop())
+
+
+def _read_until_exit(
+    child: subprocess.Popen[bytes], reader: _OutputReader, deadline: Deadline, stop: Callable[[], bool] | None
+) -> Reason:
+    is_open = True
+    while child.poll() is None:
+        if deadline.is_over:
+            return "timeout"
+        if stop is not None and stop():
+            return "stopped"
+        # A script may close its streams, or leave them open in a child: poll the process as well.
+        if is_open:
+            is_open = reader.read(deadline.within(_POLL_SECONDS))
+        else:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(deadline.within(_POLL_SECONDS))
+        if reader.is_full:
+            return "output"
+    _drain(reader, _DRAIN_SECONDS)
+    return "output" if reader.is_full else ""
+
+
+def _drain(reader: _OutputReader, seconds: float) -> None:
+    """Read the remaining output. A child of the script may hold the streams open forever."""
+    deadline = Deadline(seconds)
+    while not deadline.is_over and not reader.is_full and reader.read(deadline.within(seconds)):
+        pass
+
+
+def _end_group(child: subprocess.Popen[bytes], reader: _OutputReader) -> None:
+    """Send SIGTERM to the group, read its remaining output, then send SIGKILL."""
+    _signal(child.pid, signal.SIGTERM)
+    deadline = Deadline(_TERM_SECONDS)
+    while not deadline.is_over and _group_lives(child):
+        if not reader.read(0.02) or reader.is_full:
+            time.sleep(0.02)
+    _signal(child.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(_KILL_SECONDS)
+    _drain(reader, _DRAIN_SECONDS)
+
+
+def _group_lives(child: subprocess.Popen[bytes]) -> bool:
+    child.poll()
+    try:
+        os.killpg(child.pid, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
 
 # Result frames: the marker line and the line of JSON with which a skill's output ends
 
@@ -150,6 +344,7 @@ def run_skill(
 ) -> SkillRun:
     """Run a skill to its end. Anything but a verified success is raised, with the skill's output.
 
+    Declared secrets are masked in the result, the error and what ``listener`` gets.
     The skill's files are validated first, unless ``check`` is False. ``listener`` receives output while the skill
     runs. When ``stop`` returns True, the skill's process group is killed and ``INTERRUPTED`` is raised. The policy
     in force holds for everything that the skill does by our commands or the Python API.
@@ -187,8 +382,11 @@ class _RunStatus:
         self._stop = stop
         self._began = time.monotonic()
         self._last_line = b""
+        self._secrets = known_secrets()
 
     def listen(self, stream: Stream, data: bytes) -> None:
+        if self._secrets:
+            data = mask(data.decode("utf-8", "surrogateescape"), self._secrets).encode("utf-8", "surrogateescape")
         lines = data[-_LONGEST_LINE:].strip().splitlines()
         if lines and FRAME_MARKER.encode() not in data:  # the result follows when the run is over
             self._last_line = lines[-1]
@@ -325,7 +523,7 @@ def _seconds(request: SkillRunRequest, agent: SkillAgent | None) -> float:
     if given is None:
         given = agent.timeoutMs if agent is not None and agent.timeoutMs else DEFAULT_TIMEOUT_MS
     if given <= 0:
-        raise ClawError("USAGE", "--timeout must be greater than 0", operation="argparse")
+        raise ClawError("USAGE", "the timeout must be greater than 0", operation="argparse")
     return given / 1000
 
 
@@ -340,7 +538,7 @@ def _build_result(
         log_event("skills.run.timeout", level="error", skillId=request.skill_id, durationMs=details["durationMs"])
         if outcome.reason == "timeout":
             message = f"skill {request.skill_id} timed out after {seconds:g} s"
-            hint = "Raise --timeout. The output so far is in stdout and stderr."
+            hint = "Retry with a longer timeout. The output so far is in stdout and stderr."
             raise _failure("SKILL_EXECUTION_TIMEOUT", message, details, hint=hint)
         message = f"skill {request.skill_id} wrote more than {MAX_OUTPUT_BYTES} bytes and was killed"
         raise _failure("SKILL_EXECUTION_FAILED", message, details)
@@ -359,7 +557,7 @@ def _build_result(
         raise _failure("SKILL_OUTPUT_ASSERTION_FAILED", message, details)
     _check_result(request.skill_id, prepared, result, details)
     log_event("skills.run.complete", skillId=request.skill_id, durationMs=details["durationMs"])
-    return SkillRun(
+    run = SkillRun(
         skillId=request.skill_id,
         output=outcome.stdout,
         exitCode=0,
@@ -368,6 +566,7 @@ def _build_result(
         timeoutMs=UNSET if request.timeout_ms is None else request.timeout_ms,
         expectedSubstring=UNSET if request.expect is None else request.expect,
     )
+    return mask(run, known_secrets())
 
 
 def _result(skill_id: str, prepared: _PreparedSkill, output: str) -> dict[str, Any] | None:
@@ -435,11 +634,12 @@ def _given_timeout(request: SkillRunRequest) -> dict[str, int | float]:
 
 def _failure(code: str, message: str, details: dict[str, Any], *, hint: str | None = None) -> ClawError:
     # The script has run, and what it did on the device is not known.
+    message, hint, extra = mask((message, hint, details), known_secrets())
     return ClawError(
         code,
         message,
         hint=hint,
-        extra=details,
+        extra=extra,
         operation="skills run",
         target=details["skillId"],
         after_effect=True,

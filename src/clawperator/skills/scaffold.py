@@ -69,7 +69,7 @@ def _read_context(path: str) -> Export:
         raise ClawError(
             "SKILLS_SCAFFOLD_FAILED",
             f"cannot read the recording {path}: {why(e)}",
-            hint="Pass a file written by 'clawperator recording export'.",
+            hint="Give the export of a recording.",
             target=path,
         ) from e
 
@@ -108,13 +108,10 @@ def suggest(event: ExportedEvent, field: str = "") -> list[SelectorSuggestion]:
     if not isinstance(event, ExportedClick | ExportedTextChange):
         return []
     xml = event.snapshot.xml
-    suggestions = [
-        SelectorSuggestion(matcher, reason, _count(matcher, xml)) for matcher, reason in _candidates(event, field)
+    found = [
+        SelectorSuggestion(matcher, named, _count(matcher, xml)) for matcher, named in _candidates(event, field)
     ]
-    return sorted(
-        suggestions,
-        key=lambda suggestion: 0 if suggestion.matches in (1, None) else 2 if suggestion.matches == 0 else 1,
-    )
+    return sorted(found, key=lambda one: 0 if one.matches in (1, None) else 2 if one.matches == 0 else 1)
 
 
 def _candidates(event: ExportedClick | ExportedTextChange, field: str) -> Iterator[tuple[NodeMatcher, str]]:
@@ -147,18 +144,11 @@ def _count(matcher: NodeMatcher, xml: str | None) -> int | None:
     return len(find_nodes(hierarchy, matcher, frame)) if frame is not None else None
 
 
-def _matcher_keywords(matcher: NodeMatcher) -> dict[str, Any]:
+def _keywords(matcher: NodeMatcher) -> str:
     """A matcher as keyword arguments of the methods of ``clawperator.connect()``."""
-    names = {
-        "textEquals": "text",
-        "textContains": "text_contains",
-        "resourceId": "id",
-        "contentDescEquals": "desc",
-        "role": "role",
-    }
-    return {
-        word: value for field, word in names.items() if isinstance(value := getattr(matcher, field), str) and value
-    }
+    names = {"textEquals": "text", "resourceId": "id", "contentDescEquals": "desc", "role": "role"}
+    values = ((word, getattr(matcher, field)) for field, word in names.items())
+    return ", ".join(f"{word}={quote_literal(value)}" for word, value in values if isinstance(value, str))
 
 
 class SkillTemplate(Struct, frozen=True):
@@ -209,11 +199,8 @@ def _step(number: int, step: RecordedStep) -> list[str]:
     text = f", text {quote_literal(action.text)}" if action.text else ""
     lines = [f"{number}. {action.kind}{label} in `{_escape_inline(action.packageName)}` (seq {action.seq}){text}"]
     for suggestion in step.suggestions[:_MAX_SUGGESTIONS]:
-        words = ", ".join(
-            f"{name}={quote_literal(value)}" for name, value in _matcher_keywords(suggestion.matcher).items()
-        )
         seen = "" if suggestion.matches is None else f"; found {suggestion.matches} on the recorded screen"
-        lines.append(f"   - `{words}`: {suggestion.reason}{seen}")
+        lines.append(f"   - `{_keywords(suggestion.matcher)}`: {suggestion.reason}{seen}")
     return lines
 
 
@@ -310,7 +297,9 @@ class _ScriptWriter:
                 yield "skill.checkpoint(PLAN[0])"
                 yield "# Continue here: run each step and its checkpoint, then read the screen, call skill.verify."
                 return
-        hidden = self._keys_that_hide_keyboards()
+        # Keys that only hid a keyboard are left out: text is entered here without one.
+        actions = read_actions(self._recording.events) if self._recording is not None else []
+        hidden = {a.first_seq for a in actions if isinstance(a, UserKey) and a.hides_keyboard}
         for number, recorded in enumerate(self._steps):
             step = recorded.step
             yield f"# {number + 1}. {printable(step.sentence)}"
@@ -361,11 +350,6 @@ class _ScriptWriter:
         following = self._steps[number : number + 1]
         return bool(following) and following[0].step.kind == "click" and bool(_selector(following[0]))
 
-    def _keys_that_hide_keyboards(self) -> set[int | float]:
-        """Keys that only hid a keyboard: text is entered here without one."""
-        actions = read_actions(self._recording.events) if self._recording is not None else []
-        return {a.first_seq for a in actions if isinstance(a, UserKey) and a.hides_keyboard}
-
     def _package(self, name: str) -> str:
         return "APP" if name == self.app else quote_literal(name)
 
@@ -374,8 +358,7 @@ def _selector(recorded: RecordedStep) -> str:
     """The best selector of a step as keyword arguments; empty when it has none."""
     if recorded.step.kind not in ("click", "choose_suggestion", "enter_text") or not recorded.suggestions:
         return ""
-    keywords: dict[str, Any] = _matcher_keywords(recorded.suggestions[0].matcher)
-    return ", ".join(f"{name}={quote_literal(value)}" for name, value in keywords.items())
+    return _keywords(recorded.suggestions[0].matcher)
 
 
 # The files of a skill, and its entry in the registry
@@ -441,27 +424,21 @@ def new_skill(
     )
 
 
-class _TrustBefore(Struct, frozen=True):
-    """Whether the folder and the registry were trusted before a skill was added."""
-
-    folder: bool
-    registry: bool
-
-
-def _trust_before(path: str) -> _TrustBefore:
-    """A registry that does not exist yet is trusted: the user creates it."""
+def _trust_before(path: str) -> tuple[bool, bool]:
+    """Whether the folder and the registry are trusted. One that does not exist yet is: the user creates it."""
     folder = folder_trust(os.path.dirname(os.path.dirname(path))).is_trusted
-    return _TrustBefore(folder, not os.path.lexists(path) or registry_trust(path).is_trusted)
+    return folder, not os.path.lexists(path) or registry_trust(path).is_trusted
 
 
-def _remember(path: str, before: _TrustBefore) -> None:
+def _remember(path: str, before: tuple[bool, bool]) -> None:
     """Keep the trust of a registry that we have changed. An agent cannot make a registry trusted."""
     if parent_process() or inherited_policy() is not None:
         return
+    folder, registry = before
     with suppress(ClawError):  # the skill exists; running it will name the problem
-        if before.folder:
+        if folder:
             trust_folder(os.path.dirname(os.path.dirname(path)))
-        if before.registry:
+        if registry:
             trust_registry(path)
 
 

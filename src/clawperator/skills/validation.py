@@ -1,4 +1,4 @@
-"""Validate skills: their files exist, skill.json agrees with the registry, and artifacts are executions."""
+"""Validate skills: their files exist, skill.json agrees with the registry; compile their artifacts."""
 
 import os
 import re
@@ -8,6 +8,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from clawperator._base.files import open_regular, why
+from clawperator._base.text import whole
+from clawperator._base.typed import decode
 from clawperator.contract.execution import validate
 from clawperator.errors import ClawError
 from clawperator.skills.registry import FIELDS, SkillEntry, SkillRegistry, parse_entry, read_json
@@ -148,10 +151,7 @@ class SkillAgent(Struct, frozen=True):
 
 def parse_agent(block: Any) -> SkillAgent:
     """Parse the ``agent`` block; ``ValueError`` with the reason when it is invalid."""
-    try:
-        return msgspec.convert(block, SkillAgent)
-    except msgspec.ValidationError as e:
-        raise ValueError(str(e)) from None
+    return msgspec.convert(block, SkillAgent)
 
 
 def resolve_agent(agent: SkillAgent, folder: str) -> tuple[str, str]:
@@ -227,7 +227,9 @@ def validate_skill(registry: SkillRegistry, skill_id: str, *, dry_run: bool = Fa
         [registry.file(path) for path in entry.scripts],
         [registry.file(path) for path in entry.artifacts],
     )
-    _check_files(entry, checks)
+    wanted = [checks.skillJsonPath, checks.skillFilePath, *checks.scriptPaths, *checks.artifactPaths]
+    if missing := [path for path in wanted if not os.path.isfile(path)]:
+        raise _failed(entry.id, f"{missing[0]} is missing", missingFiles=missing)
     description = read_skill_json(checks.skillJsonPath)
     _check_agreement(raw, description, skill_id)
     parse_contract(skill_id, description.get("contract"))
@@ -277,13 +279,6 @@ def read_skill_json(path: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise _unreadable(path, "it is not an object")
     return document
-
-
-def _check_files(entry: SkillEntry, checks: CheckedFiles) -> None:
-    wanted = [checks.skillJsonPath, checks.skillFilePath, *checks.scriptPaths, *checks.artifactPaths]
-    missing = [path for path in wanted if not os.path.isfile(path)]
-    if missing:
-        raise _failed(entry.id, f"{missing[0]} is missing", missingFiles=missing)
 
 
 def _check_agreement(raw: dict[str, Any], description: dict[str, Any], skill_id: str) -> None:
@@ -340,4 +335,129 @@ def _failed(skill_id: str, problem: str, **details: Any) -> ClawError:
         f"skill {skill_id} is not valid: {problem}",
         details=details,
         target=skill_id,
+    )
+
+
+# Artifacts: execution templates with placeholders, compiled and validated
+
+SUFFIX = ".recipe.json"
+_PLACEHOLDER = re.compile(r"\{\{([A-Za-z0-9_]+)\}\}")
+_MAX_BYTES = 1024 * 1024
+_HIGHEST_INDEX = 2**32 - 2
+_LONGEST_INDEX = len(str(_HIGHEST_INDEX))
+
+
+def compile_artifact(
+    registry: SkillRegistry, skill_id: str, artifact: str, variables: str | None = None
+) -> dict[str, Any]:
+    """Compile an artifact to an execution, with values for its placeholders from a JSON object."""
+    registry = registry.holding(skill_id)
+    entry = parse_entry(registry.entry(skill_id))
+    name = artifact.removesuffix(SUFFIX)
+    path = registry.file(_artifact_path(entry, name))
+    given = read_variables(variables)
+    digest = fingerprint(skill_id, name, given)
+    values = {"COMMAND_ID": f"cmd-{digest}", "TASK_ID": f"task-{digest}", **{k: v for k, v in given.items() if v}}
+    text = _PLACEHOLDER.sub(lambda found: _value(found[1], values), _read_artifact(path))
+    try:
+        document = decode(text)
+        if isinstance(document, dict):
+            document["mode"] = "artifact_compiled"
+        return validate(document).document
+    except ValueError as e:
+        raise _invalid_artifact(skill_id, name, f"not valid JSON: {e}") from None
+    except ClawError as e:
+        details = {"code": e.code, **(e.details or {})}
+        raise _invalid_artifact(skill_id, name, e.message, hint=e.hint, details=details) from e
+
+
+def read_variables(text: str | None) -> dict[str, str]:
+    """The members of a JSON object as texts; ``COMPILE_VARS_PARSE_FAILED`` when it is not an object."""
+    try:
+        given = decode(text or "{}")
+    except ValueError as e:
+        raise _invalid_variables(str(e)) from None
+    if not isinstance(given, dict):
+        raise _invalid_variables("it is not an object")
+    return {name: _as_text(value) for name, value in given.items()}
+
+
+def fingerprint(skill_id: str, artifact: str, variables: dict[str, str]) -> str:
+    """Twelve hex digits that depend only on skill, artifact and variables."""
+    import hashlib
+
+    in_order = {name: variables[name] for name in sorted(variables, key=_js_key_order)}
+    encoded = msgspec.json.encode({"skillId": skill_id, "artifactName": artifact, "vars": in_order})
+    return hashlib.sha256(encoded).hexdigest()[:12]
+
+
+def _js_key_order(name: str) -> tuple[int, int, bytes]:
+    """Sort key for the order of sorted keys in a JavaScript object: integers come first."""
+    is_number = name.isascii() and name.isdecimal() and (name == "0" or name[0] != "0")
+    if is_number and len(name) <= _LONGEST_INDEX and int(name) <= _HIGHEST_INDEX:
+        return 0, int(name), b""
+    return 1, 0, name.encode("utf-16-be", "surrogatepass")
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        value = whole(value)
+    return msgspec.json.encode(value).decode()
+
+
+def _value(name: str, values: dict[str, str]) -> str:
+    if not values.get(name):
+        raise ClawError(
+            "COMPILE_VAR_MISSING",
+            f"placeholder {{{{{name}}}}} has no value",
+            hint=f'Add it to the variables: {{"{name}":"..."}}.',
+            details={"placeholder": name},
+        )
+    return msgspec.json.encode(values[name]).decode()[1:-1]
+
+
+def _artifact_path(entry: SkillEntry, name: str) -> str:
+    for path in entry.artifacts:
+        if os.path.basename(path) == name + SUFFIX:
+            return path
+    known = [os.path.basename(path) for path in entry.artifacts]
+    raise ClawError(
+        "ARTIFACT_NOT_FOUND",
+        f"skill {entry.id} has no artifact {name + SUFFIX!r}",
+        hint=f"Artifacts: {', '.join(known)}." if known else "The skill has no artifacts.",
+        details={"artifacts": known},
+        target=name,
+    )
+
+
+def _read_artifact(path: str) -> str:
+    try:
+        with open_regular(path) as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise OSError(f"it is longer than {_MAX_BYTES} bytes")  # noqa: TRY301 - one error for all
+        return data.decode()
+    except (OSError, UnicodeDecodeError) as e:
+        message = f"cannot read the artifact {path}: {why(e)}"
+        raise ClawError("REGISTRY_READ_FAILED", message, target=path) from e
+
+
+def _invalid_variables(reason: str) -> ClawError:
+    return ClawError(
+        "COMPILE_VARS_PARSE_FAILED",
+        f"the variables must be a JSON object: {reason}",
+    )
+
+
+def _invalid_artifact(
+    skill_id: str, name: str, reason: str, *, hint: str | None = None, details: dict[str, Any] | None = None
+) -> ClawError:
+    return ClawError(
+        "COMPILE_VALIDATION_FAILED",
+        f"artifact {name} of {skill_id} is not a valid execution: {reason}",
+        hint=hint,
+        details={"artifact": name, "reason": reason, **(details or {})},
+        target=name,
     )

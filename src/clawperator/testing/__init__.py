@@ -19,8 +19,7 @@ from clawperator.contract.results import ResultEnvelope, StepResult, outcome_of
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.scripted import FullScriptedDriver, ScriptedDriver
 from clawperator.testing.failures import keep_failure, recorded_calls, report_failure
-from clawperator.testing.person import Person
-from clawperator.testing.phone import PhonePorts, SimulatedPhone, simulated_phone
+from clawperator.testing.phone import Person, PhonePorts, SimulatedPhone, simulated_phone
 
 __all__ = [
     "FullScriptedDriver",

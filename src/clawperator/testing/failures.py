@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 from clawperator._base.files import make_folder
 from clawperator.api.phone import AndroidPhone, listening_to_calls
 from clawperator.api.snapshot import ScreenSearch
-from clawperator.testing.person import LiveScreen
-from clawperator.testing.phone import SimulatedPhone
-from clawperator.ui.outline import outline_of
-from clawperator.ui.outline_text import render_outline
+from clawperator.testing.phone import LiveScreen, SimulatedPhone
+from clawperator.ui.outline import outline_of, render_outline
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.privacy import has_password
 
@@ -98,7 +96,7 @@ def recorded_calls() -> Iterator["CallRecorder"]:
     """Record the calls of all phones while the ``with`` block runs. Simulated phones are looked at each time."""
     from clawperator.report.failed_test import CallRecorder
 
-    recorder = CallRecorder(_tree)
+    recorder = CallRecorder(lambda phone: phone.xml() if isinstance(phone, SimulatedPhone) else None)
     with listening_to_calls(recorder):
         yield recorder
 
@@ -114,10 +112,6 @@ def report_failure(
         return write_test_report(path, test, error, recorder, screens).outputFile
     except Exception as e:  # noqa: BLE001 - the failure of the test must be reported in any case
         return f"cannot write {path}: {e}"
-
-
-def _tree(phone: AndroidPhone) -> str | None:
-    return phone.xml() if isinstance(phone, SimulatedPhone) else None
 
 
 def _last_screen(phone: AndroidPhone) -> "LastScreen":

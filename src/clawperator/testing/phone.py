@@ -1,24 +1,24 @@
-"""A simulated phone in this process, with the methods of a connected one."""
+"""A simulated phone in this process, with the methods of a connected one, and a simulated user."""
 
+import gc
 import os
-import re
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from clawperator._base.files import AtomicFile, file_error, why
 from clawperator.api.phone import AndroidPhone, ConnectedPhone
+from clawperator.api.selectors import SelectorKwargs
 from clawperator.api.snapshot import ScreenSearch
-from clawperator.contract.execution import Action, Plan, validate
-from clawperator.contract.results import ResultEnvelope, StepResult
+from clawperator.contract.execution import validate
+from clawperator.contract.results import ResultEnvelope
 from clawperator.contract.wire import recordings_folder
-from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
-from clawperator.device.adb.quoting import command_line
+from clawperator.device.adb.client import Device, Endpoint, ShellAnswer, command_line
 from clawperator.device.backends.adb_system import AdbSystem
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.device.backends.near_matches import is_failed_search, with_near_matches
@@ -31,26 +31,186 @@ from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
 from clawperator.engine.run import Engine
 from clawperator.errors import ClawError
+from clawperator.phone.apps.system import DELETE_KEY, ENTER_KEY, SHIFT_KEY, SYMBOLS_KEY, is_symbol
 from clawperator.phone.core.phone import Phone
+from clawperator.phone.core.windows import Window
 from clawperator.phone.operator.driver import PrivilegedPhoneDriver
 from clawperator.phone.toolkit.app import App
-from clawperator.testing.many_phones import OPEN_PHONES
-from clawperator.testing.person import LiveScreen, Person
-from clawperator.ui.node import Hierarchy
+from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.outline import Outline
 from clawperator.ui.refs import ElementFingerprint
-from clawperator.ui.suggest import NearMatch
 
 if TYPE_CHECKING:
     from clawperator.phone.adb.adbd import AdbdServer
     from clawperator.phone.cassette.cassette import Cassette
     from clawperator.phone.core.events import AccessibilityEvent
 
+# A simulated user
+
+
+class LiveScreen(ScreenSearch):
+    """The tree of the active window, read when it is made."""
+
+    __slots__ = ("_frame", "_hierarchy")
+
+    def __init__(self, phone: Phone) -> None:
+        with phone.lock:
+            self._hierarchy = phone.windows.hierarchy()
+            self._frame = phone.windows.display.bounds
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        return self._hierarchy
+
+    @property
+    def frame(self) -> Bounds:
+        return self._frame
+
+
+class Person:
+    """A simulated user, who only touches the screen."""
+
+    def __init__(self, phone: Phone, *, pace_ms: int = 250) -> None:
+        self._phone = phone
+        self._pace = pace_ms / 1000
+
+    def tap(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> None:
+        """Tap the node with this label. ``NODE_NOT_FOUND`` when it is not on the screen."""
+        self._phone.tap(*self._find(text, selector).bounds.centre)
+        self._pause()
+
+    def press_long(self, text: str | None = None, **selector: Unpack[SelectorKwargs]) -> None:
+        """Press the node with this label for 0.7 seconds."""
+        self._phone.tap(*self._find(text, selector).bounds.centre, hold_ms=700)
+        self._pause()
+
+    def type(self, text: str) -> None:
+        """Type on the visible keyboard, key by key."""
+        for character in text:
+            self._type_one(character)
+            self._pause(0.3)
+
+    def delete(self, times: int = 1) -> None:
+        for _ in range(times):
+            self._tap_key(DELETE_KEY)
+
+    def enter(self) -> None:
+        self._tap_key(ENTER_KEY)
+        self._pause()
+
+    def scroll_down(self) -> None:
+        """Drag the content up by half a screen."""
+        self._drag(0.7, 0.3)
+
+    def scroll_up(self) -> None:
+        self._drag(0.3, 0.7)
+
+    def back(self) -> None:
+        """Tap Back in the navigation bar."""
+        self._tap_bar("Back")
+
+    def home(self) -> None:
+        self._tap_bar("Home")
+
+    def recents(self) -> None:
+        self._tap_bar("Overview")
+
+    def _find(self, text: str | None, selector: SelectorKwargs) -> Node:
+        node = LiveScreen(self._phone).find(text, **selector)
+        if node is None:
+            raise ClawError("NODE_NOT_FOUND", f"{text or dict(selector)} is not on the screen")
+        return node
+
+    def _type_one(self, character: str) -> None:
+        with self._phone.lock:
+            shown = self._phone.windows.keyboard()
+        if shown is None:
+            raise ClawError("NODE_NOT_FOUND", "no keyboard is visible")
+        if _key(shown, character) is None and is_symbol(character) is not None:
+            if is_symbol(character) != bool(_key(shown, "1")):
+                self._tap_key(SYMBOLS_KEY)
+            if character.isupper():
+                self._tap_key(SHIFT_KEY)
+        self._tap_key(character)
+
+    def _tap_key(self, label: str) -> None:
+        with self._phone.lock:
+            shown = self._phone.windows.keyboard()
+        node = _key(shown, label) if shown else None
+        if node is None:
+            raise ClawError("NODE_NOT_FOUND", f"the keyboard has no key {label!r}")
+        self._phone.tap(*node.bounds.centre)
+
+    def _tap_bar(self, label: str) -> None:
+        with self._phone.lock:
+            bar = self._phone.windows.navigation()
+        node = next(node for node in bar.nodes if node.content_desc == label)
+        self._phone.tap(*node.bounds.centre)
+        self._pause()
+
+    def _drag(self, start: float, end: float) -> None:
+        area = self._phone.windows.display.content
+        x = area.centre[0]
+        heights = [area.top + round(area.height * part) for part in (start, end)]
+        self._phone.swipe((x, heights[0]), (x, heights[1]))
+        self._pause()
+
+    def _pause(self, paces: float = 1) -> None:
+        self._phone.clock.sleep(self._pace * paces)
+
+
+def _key(window: Window, label: str) -> Node | None:
+    return next((node for node in window.nodes if node.text == label), None)
+
+
+# Garbage collection in a process with many phones
+#
+# A full collection visits every object of the process. With hundreds of phones, nearly all belong to phones that
+# stay. So after every 50 phones their objects are frozen (``gc.freeze``): collections skip them. When a phone is
+# closed they are released again, so its memory is freed. A process that freezes objects itself is left alone.
+
+FREEZE_EVERY = 50
+
+
+class PhoneCount:
+    """The open phones of this process. Its methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open = 0
+        self._next = FREEZE_EVERY
+        self._is_frozen = False
+
+    def add(self) -> None:
+        """Count a phone that is about to start, and freeze those before it when there are enough new ones."""
+        with self._lock:
+            if self._open >= self._next:
+                # Once for each number of phones: a pool whose phones come and go must not collect at each of them.
+                self._next += FREEZE_EVERY
+                if gc.isenabled() and (self._is_frozen or not gc.get_freeze_count()):
+                    gc.collect()
+                    gc.freeze()
+                    self._is_frozen = True
+            self._open += 1
+
+    def remove(self) -> None:
+        """Forget a phone that was closed, and let its memory be freed."""
+        with self._lock:
+            self._open -= 1
+            if self._is_frozen:
+                gc.unfreeze()
+                self._is_frozen = False
+            if not self._open:
+                self._next = FREEZE_EVERY
+
+
+OPEN_PHONES = PhoneCount()
+
+
+# The phone
+
 _SHELL_SECONDS = 60.0
 _SHELL_BYTES = 4 * 1024 * 1024
-_SNAPSHOT = re.compile(r"Run .clawperator snapshot[^']*'")
-_OUTLINE = "Print phone.snapshot().outline"
-_KEYWORDS = {"textEquals": "text", "resourceId": "id"}
 
 
 class PhonePorts(Struct, frozen=True):
@@ -249,17 +409,11 @@ class SimulatedPhone(AndroidPhone):
         check_uri_schemes(plan, self._allow_schemes)
         envelope = self._engine.run(with_captures(plan).execution)
         if envelope.stepResults and not envelope.stepResults[-1].success:
-            self._improve_hint(plan, envelope.stepResults)
+            last, action = envelope.stepResults[-1], plan.execution.actions[len(envelope.stepResults) - 1]
+            if is_failed_search(last):
+                last = with_near_matches(last, action, self.hierarchy(), self._references())
+            envelope.stepResults[-1] = last
         return add_views(plan, envelope, self._references)
-
-    def _improve_hint(self, plan: Plan, steps: list[StepResult]) -> None:
-        """Name near matches of a failed search, and methods: no command sees a phone in this process."""
-        last, action = steps[-1], plan.execution.actions[len(steps) - 1]
-        if "hint" in last.data:
-            last = replace(last, data={**last.data, "hint": _SNAPSHOT.sub(_OUTLINE, last.data["hint"])})
-        if is_failed_search(last):
-            last = with_near_matches(last, action, self.hierarchy(), self._references(), _keyword)
-        steps[-1] = last
 
     def _references(self) -> References:
         """References on the phone's clock, kept as long as the phone."""
@@ -306,17 +460,15 @@ class _LazyReferences:
     def __init__(self, references: Callable[[], References]) -> None:
         self._references = references
 
+    @property
+    def secrets(self) -> Sequence[str]:
+        return self._references().secrets
+
     def lookup(self, ref: str) -> ElementFingerprint:
         return self._references().lookup(ref)
 
     def assign(self, screen: Outline, snapshot_id: str | None = None) -> None:
         self._references().assign(screen, snapshot_id)
-
-
-def _keyword(match: NearMatch, _action: Action, param: str) -> str:
-    """The keyword that selects a near match in a call: ``text='Display'``."""
-    keyword = _KEYWORDS[match.field]
-    return f"{keyword}={match.value!r}" if param == "matcher" else f"container={{{keyword!r}: {match.value!r}}}"
 
 
 def _apps(given: App | str | os.PathLike[str]) -> list[App]:

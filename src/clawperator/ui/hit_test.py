@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from clawperator.ui.node import Bounds, Hierarchy, Node
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui.node import Bounds, Hierarchy, Node, visible_nodes
 
 Point = tuple[int, int]
 

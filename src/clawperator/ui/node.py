@@ -1,18 +1,51 @@
-"""The screen as a tree of nodes, as UI Automator dumps it.
+"""The screen as a tree of nodes, as UI Automator dumps it: which of them are visible, and their roles.
 
-A node keeps its attributes as they were written; they are interpreted on access.
+A node keeps its attributes as they were written; they are interpreted on access. Its role is inferred from its
+class, its parent and accessibility properties.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
 
-from clawperator._base.text import is_blank, one_line
+from clawperator._base.text import is_blank, one_line, utf16_length
 
 # A rectangle is two JSON arrays side by side. Decoding it as JSON is three times faster than a regular expression.
 decode_edges = Decoder(tuple[int, int, int, int]).decode
+# Parts of class names, in the order they are tried. RadioButton and ToggleButton are buttons like every other.
+_BY_CLASS = (
+    ("viewpager", "pager"),
+    ("button", "button"),
+    ("edittext", "textfield"),
+    ("autocompletetextview", "textfield"),
+    ("switch", "switch"),
+    ("checkbox", "checkbox"),
+    ("recyclerview", "collection"),
+    ("listview", "list"),
+    ("gridview", "grid"),
+    ("toolbar", "toolbar"),
+    ("tablayout", "tabbar"),
+    ("bottomnavigationview", "tabbar"),
+    ("imageview", "image"),
+    ("chip", "chip"),
+)
+# Kinds of class that allow more than one role.
+_AMBIGUOUS = frozenset(("collection", "image", "layout", ""))
+_FIELD_CLASSES = ("edittext", "autocompletetextview")
+_LAYOUTS = ("linearlayout", "framelayout", "constraintlayout", "coordinatorlayout")
+_TAB_CLASSES = ("tablayout", "bottomnavigationview")
+_TAB_NAMES = ("tab", "navigation", "bottom")
+# How many levels above a node its clickable ancestor may be.
+_CLICK_REACH = 3
+# A longer clickable text with a space is prose, not the label of a button.
+_MAX_BUTTON = 20
+_NOTHING: dict[str, str] = {}
+_MAX_CACHED = 4_096
+_MAX_CACHED_NAME = 256
+
+Value = TypeVar("Value")
 
 
 class Bounds(NamedTuple):
@@ -141,8 +174,6 @@ class Node(Struct, eq=False):
     @property
     def role(self) -> str:
         """What it is to a user: ``button``, ``switch``, ``textfield``, ``listitem``, ... or ``unknown``."""
-        from clawperator.ui.roles import role_of
-
         return role_of(self)
 
     @property
@@ -232,3 +263,252 @@ class Hierarchy:
             and all(a.attributes == b.attributes for a, b in zip(self.nodes, other.nodes, strict=True))
             and all(len(a.children) == len(b.children) for a, b in zip(self.nodes, other.nodes, strict=True))
         )
+
+
+def visible_nodes(where: Hierarchy | Node, frame: Bounds) -> list[Node]:
+    """The nodes that are visible in ``frame``, depth first.
+
+    A node is visible when it covers part of the frame and the device does not report it as hidden. Descendants of
+    an invisible node are invisible. The start of the search, a node or the roots, is always kept.
+    """
+    shows = visibility_test(frame)
+    kept: list[Node] = []
+    waiting = _tops(where)[::-1]
+    while waiting:
+        node = waiting.pop()
+        kept.append(node)
+        if node.children:
+            waiting += [child for child in reversed(node.children) if shows(child)]
+    return kept
+
+
+def node_at(where: Hierarchy | Node, frame: Bounds, x: int, y: int) -> Node | None:
+    """The visible node under a point: the one drawn last, and there the innermost."""
+    found = None
+    for node in visible_nodes(where, frame):
+        if node.bounds.normalised().contains(x, y):
+            found = node
+    return found
+
+
+def keep_visible(nodes: Iterable[Node], where: Hierarchy | Node, frame: Bounds) -> Iterator[Node]:
+    """Those of ``nodes`` that ``visible`` would keep. All must be at or below ``where``.
+
+    It tests only the nodes and their ancestors, so a search that tests names first is faster.
+    """
+    shows = visibility_test(frame)
+    known: dict[Node | None, bool] = dict.fromkeys(_tops(where), True)
+    last: Node | None = None
+    over = True
+    for node in nodes:
+        above = node.parent
+        if above is None or node is where:
+            yield node
+            continue
+        if above is not last:  # siblings usually follow each other
+            last = above
+            found = known.get(above)
+            over = _climb(above, known, shows) if found is None else found
+        if over and shows(node):
+            yield node
+
+
+def _climb(node: Node, known: dict[Node | None, bool], shows: Callable[[Node], bool]) -> bool:
+    """Whether a node is visible, from its nearest ancestor whose visibility is known."""
+    above = node.parent
+    seen = above is None or known.get(above)
+    if seen is not None:
+        seen = known[node] = seen and shows(node)
+        return seen
+    climbed = [node]
+    while above is not None and above not in known:
+        climbed.append(above)
+        above = above.parent
+    seen = above is None or known[above]
+    for below in reversed(climbed):
+        seen = known[below] = seen and shows(below)
+    return seen
+
+
+def _tops(where: Hierarchy | Node) -> list[Node]:
+    return [where] if isinstance(where, Node) else where.roots
+
+
+def visibility_test(frame: Bounds) -> Callable[[Node], bool]:
+    """A function that tests whether a node by itself is visible in the frame."""
+    from_x, from_y, to_x, to_y = frame.left, frame.top, frame.right, frame.bottom
+
+    def shows(node: Node) -> bool:
+        attributes = node.attributes
+        try:
+            left, top, right, bottom = decode_edges(attributes["bounds"].replace("][", ","))
+        except (KeyError, MsgspecError, ValueError):
+            return False
+        if not (from_x <= left < right <= to_x and from_y <= top < bottom <= to_y):
+            left, right = min(left, right), max(left, right)
+            top, bottom = min(top, bottom), max(top, bottom)
+            if (
+                left == right
+                or top == bottom
+                or not (left < to_x and from_x < right and top < to_y and from_y < bottom)
+            ):
+                return False
+        if "visible-to-user" in attributes and attributes["visible-to-user"] == "false":
+            return False
+        return not (node.extras and "invisible" in node.extras)
+
+    return shows
+
+
+def role_of(node: Node) -> str:
+    """The name of the role, in lower case, or ``unknown``.
+
+    A tree parsed from XML has no extras, so some roles (``title``, ``listitem``, ``grid``, ``row``, ``column``,
+    ``label``) are not found where the device itself would find them.
+    """
+    name = node.attributes.get("class", "")
+    kind = _KIND_OF_CLASS.get(name)
+    return _decide(node, _learn_kind(name) if kind is None else kind)
+
+
+def role_test(wanted: str) -> Callable[[Node], bool]:
+    """A function that tests for a role. The class alone rejects most nodes."""
+    kinds = _KINDS_OF_ROLE.get(wanted, frozenset((wanted,)))
+
+    def has_role(node: Node) -> bool:
+        name = node.attributes.get("class", "")
+        try:
+            kind = _KIND_OF_CLASS[name]
+        except KeyError:
+            kind = _learn_kind(name)
+        return kind in kinds and _decide(node, kind) == wanted
+
+    return has_role
+
+
+def is_field(node: Node) -> bool:
+    """Whether a user can type into it: a text field by its class, or a password field."""
+    name = node.class_name.lower()
+    return any(part in name for part in _FIELD_CLASSES) or node.password
+
+
+def takes_click(node: Node) -> bool:
+    """Whether the node or a close ancestor is clickable."""
+    if node.attributes.get("clickable") == "true":
+        return True
+    at = node.parent
+    reach = _CLICK_REACH
+    while at is not None and reach:
+        if at.attributes.get("clickable") == "true":
+            return True
+        at = at.parent
+        reach -= 1
+    return False
+
+
+def _decide(node: Node, kind: str) -> str:
+    """The role of a node whose class is of this kind."""
+    # Searches by role call this for every node, so the most common cases come first.
+    text = node.attributes.get("text", "")
+    labelled = "!" <= text < "\x7f" or node.label != ""  # a printable first character: not blank
+    parent = node.parent
+    above = parent.attributes if parent is not None else _NOTHING
+    if labelled and above:
+        try:
+            tabs = _TAB_CLASS[above["class"]] or _TAB_NAME[above["resource-id"]]
+        except KeyError:
+            tabs = _learn_tabs(above)
+        if tabs:
+            return "tab"
+    if kind == "":
+        if not labelled or node.extras:
+            return _decide_by_extras(node)
+        if above.get("clickable") == "true" or takes_click(node):
+            return "text" if " " in text and _is_prose(text) else "button"
+        return "title" if "toolbar" in above.get("class", "").lower() else "text"
+    return _decide_by_kind(node, kind, labelled=labelled) if kind in _AMBIGUOUS else kind
+
+
+def _decide_by_kind(node: Node, kind: str, *, labelled: bool) -> str:
+    """The role of a node whose class allows more than one."""
+    extras = node.extras
+    if kind == "collection":
+        return "grid" if "columns" in extras else "list"
+    if kind == "image":
+        return "icon" if takes_click(node) else "image"
+    if "collection_item" in extras:
+        return "listitem"
+    if "heading" in extras and labelled:
+        return "title"
+    return "row" if "horizontal" in extras else "column" if "vertical" in extras else "container"
+
+
+def _decide_by_extras(node: Node) -> str:
+    """The role of a node without a known class, by its extras."""
+    extras = node.extras
+    if "collection_item" in extras:
+        return "listitem"
+    if not node.label:
+        return "unknown"
+    if "heading" in extras:
+        return "title"
+    if takes_click(node):
+        return "text" if _is_prose(node.text) else "button"
+    if node.parent is not None and "toolbar" in node.parent.class_name.lower():
+        return "title"
+    return "label" if "screen_reader_focusable" in extras else "text"
+
+
+def _is_prose(text: str) -> bool:
+    return " " in text and utf16_length(text) > _MAX_BUTTON
+
+
+def _kind(class_name: str) -> str:
+    """The kind of a class; ``layout`` for plain containers, empty for unknown classes."""
+    lowered = class_name.lower()
+    for part, kind in _BY_CLASS:
+        if part in lowered:
+            return kind
+    return "layout" if any(part in lowered for part in _LAYOUTS) else ""
+
+
+# The kinds of class that may have a role, where it is not only the kind of the same name.
+_KINDS_OF_ROLE = {
+    "tab": frozenset((*(kind for _, kind in _BY_CLASS), "layout", "")),
+    "list": frozenset(("collection", "list")),
+    "grid": frozenset(("collection", "grid")),
+    "icon": frozenset(("image",)),
+    "listitem": frozenset(("layout", "")),
+    "title": frozenset(("layout", "")),
+    "row": frozenset(("layout",)),
+    "column": frozenset(("layout",)),
+    "container": frozenset(("layout",)),
+    "button": frozenset(("button", "")),
+    "text": frozenset(("",)),
+    "label": frozenset(("",)),
+    "unknown": frozenset(("",)),
+}
+
+# Caches by name. Apps choose the names, so number and length are limited. Plain dictionaries, read in place,
+# because a search reads them for every node.
+_KIND_OF_CLASS: dict[str, str] = {}
+_TAB_CLASS: dict[str, bool] = {}
+_TAB_NAME: dict[str, bool] = {}
+
+
+def _learn_kind(name: str) -> str:
+    return _cache(_KIND_OF_CLASS, name, _kind(name))
+
+
+def _learn_tabs(above: dict[str, str]) -> bool:
+    """Whether the children of a node with these attributes are tabs, by its class or its name."""
+    class_name, name = above.get("class", ""), above.get("resource-id", "")
+    by_class = _cache(_TAB_CLASS, class_name, any(part in class_name.lower() for part in _TAB_CLASSES))
+    by_name = _cache(_TAB_NAME, name, any(part in name.lower() for part in _TAB_NAMES))
+    return by_class or by_name
+
+
+def _cache(cache: dict[str, Value], name: str, value: Value) -> Value:
+    if len(cache) < _MAX_CACHED and len(name) <= _MAX_CACHED_NAME:
+        cache[name] = value
+    return value

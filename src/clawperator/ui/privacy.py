@@ -1,10 +1,17 @@
 """Password fields and entered secrets: recognise and mask them."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, partial
+from typing import Any, TypeVar
 
-from clawperator._base.secret_text import literal_pattern
-from clawperator._base.text import is_blank
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
+
+from clawperator._base.text import is_blank, literal_pattern
 from clawperator.ui.node import HIDDEN, Hierarchy, Node
+
+_T = TypeVar("_T")
 
 # Words of which one is in most hints of password fields.
 _HINT_WORDS = (
@@ -55,16 +62,38 @@ def mask_passwords(hierarchy: Hierarchy) -> Hierarchy:
     return Hierarchy(hierarchy.attributes, [node for node in nodes if node.parent is None], nodes)
 
 
-def mask_secrets(text: str, secrets: Iterable[str]) -> str:
-    """The text with four dots for each secret; for one of fewer than four characters only where it is a word."""
-    pattern = literal_pattern(secrets)
-    return text if pattern is None else pattern.sub(HIDDEN, text)
+def mask(document: _T, secrets: Iterable[str]) -> _T:
+    """Copy a document with four dots for each secret in its texts; the same object when there are no secrets.
+
+    A secret of four characters and more is masked wherever it stands, a shorter one where it is a whole value: a
+    whole text, or all that stands in quotes in one. Names of members, numbers and our own words are kept. A Struct
+    keeps its type, a tuple becomes a list. The document may be nested to any depth.
+    """
+    pattern = _pattern(tuple(secrets))
+    if pattern is None:
+        return document
+    root: list[Any] = [document]
+    todo: list[tuple[Any, Callable[[Any], None]]] = [(document, partial(root.__setitem__, 0))]
+    while todo:
+        value, store = todo.pop()
+        if isinstance(value, str):
+            store(pattern.sub(HIDDEN, value))
+        elif isinstance(value, Mapping):
+            members = dict(value)
+            store(members)
+            todo += [(members[k], partial(members.__setitem__, k)) for k in members if k not in _OWN_VALUES]
+        elif isinstance(value, list | tuple):
+            values = list(value)
+            store(values)
+            todo += [(one, partial(values.__setitem__, at)) for at, one in enumerate(values)]
+        elif isinstance(value, Struct):
+            fields = replace(value)
+            store(fields)
+            todo += [(getattr(value, k), partial(force_setattr, fields, k)) for k in value.__struct_fields__]
+    masked: _T = root[0]
+    return masked
 
 
-def mask_step_data(data: Mapping[str, str], secrets: Iterable[str]) -> dict[str, str]:
-    """The data of a step with four dots for each secret."""
-    known = list(secrets)
-    return {
-        name: value if name in _OWN_VALUES else HIDDEN if value in known else mask_secrets(value, known)
-        for name, value in data.items()
-    }
+@lru_cache(maxsize=16)
+def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
+    return literal_pattern(secrets, whole=True)

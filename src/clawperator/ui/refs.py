@@ -7,16 +7,16 @@ rows, or else by their order while their list is unchanged. In every other case 
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from hashlib import blake2b
 from zlib import crc32
 
 from msgspec import Struct
 
-from clawperator._base.text import distance
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node
 from clawperator.ui.outline import Outline, OutlineElement, outline_of, parents_of
-from clawperator.ui.outline_text import quote
+from clawperator.ui.privacy import mask
 
 # The part of the labels of the smaller screen that the other one must have. A few labels are more often shared by
 # different pages, such as two dialogs.
@@ -30,9 +30,6 @@ MAX_ALIKE = 100
 _MAX_MARKS = 64
 _MAX_GROUP = 8
 _MAX_LABEL = 80
-_MAX_CANDIDATES = 5
-# Comparing long labels is slow.
-_MAX_COMPARED = 40
 _DIGITS = re.compile(r"\d+")
 
 
@@ -81,7 +78,6 @@ class Located(Struct, frozen=True):
     """
 
     node: Node | None
-    candidates: tuple[str, ...]
     alike: tuple[Node, ...] = ()
 
     @property
@@ -89,17 +85,28 @@ class Located(Struct, frozen=True):
         return len(self.alike) > 1
 
 
-def locate(hierarchy: Hierarchy, frame: Bounds, fingerprint: ElementFingerprint) -> Located:
-    """Find an element on a live screen. Never a guess: else ``candidates`` describe the nearest elements."""
-    found = outline_of(hierarchy, frame)
+def locate(
+    hierarchy: Hierarchy, frame: Bounds, fingerprint: ElementFingerprint, secrets: Sequence[str] = ()
+) -> Located:
+    """Find an element on a live screen. Never a guess.
+
+    ``secrets`` are masked in what was seen before, so they are masked here, too.
+    """
+    found = masked_outline(outline_of(hierarchy, frame), secrets)
     live = fingerprints(found)
     alike = [at for at, one in enumerate(live) if one.key == fingerprint.key]
     at = find_same(fingerprint, live, alike)
     if at is not None and not _is_about_something_else(fingerprint, live[at]):
-        return Located(found.elements[at].node, ())
-    nearest = alike or _nearest(fingerprint, found)
-    described = tuple(describe(found.elements[i]) for i in nearest[:_MAX_CANDIDATES])
-    return Located(None, described, tuple(found.elements[i].node for i in alike))
+        return Located(found.elements[at].node)
+    return Located(None, tuple(found.elements[i].node for i in alike))
+
+
+def masked_outline(screen: Outline, secrets: Sequence[str]) -> Outline:
+    """Mask the texts of an outline in place."""
+    for element in screen.elements if secrets else ():
+        element.texts = mask(element.texts, secrets)
+        element.content = mask(element.content, secrets)
+    return screen
 
 
 def find_same(known: ElementFingerprint, live: list[ElementFingerprint], alike: list[int]) -> int | None:
@@ -283,33 +290,13 @@ def _region_prints(
     return {region: RegionPrint(_digest(seen), headlines.get(region, "")) for region, seen in sequences.items()}
 
 
-def _nearest(known: ElementFingerprint, found: Outline) -> list[int]:
-    """The elements whose labels are most like that of a known one, the nearest first."""
-    wanted = known.label[:_MAX_COMPARED].casefold()
-    ranked = []
-    for at, element in enumerate(found.elements):
-        label = element.label[:_MAX_COMPARED].casefold()
-        if label and (element.role == "text") == (known.role == "text"):
-            is_part = wanted and (wanted in label or label in wanted)
-            ranked.append((0 if is_part else distance(wanted, label), at))
-    return [at for _, at in sorted(ranked)]
-
-
-def describe(element: OutlineElement) -> str:
-    """An element in a few words: its reference, role, and label or place."""
-    label = (
-        quote(element.label[:_MAX_LABEL]) if element.texts else f"#{element.short_id}" if element.short_id else ""
-    )
-    return " ".join(filter(None, (element.ref, element.role, label, element.position)))
-
-
-def stale_reference(ref: str, reason: str, candidates: tuple[str, ...] = ()) -> ClawError:
+def stale_reference(ref: str, reason: str) -> ClawError:
     """``REF_STALE``: nothing was touched."""
     return ClawError(
         "REF_STALE",
         f"reference {ref} {reason}",
         hint="Run 'clawperator snapshot --view outline' for the references of this screen.",
-        details={"ref": ref, "candidates": list(candidates)} if candidates else {"ref": ref},
+        details={"ref": ref},
         operation="resolve",
         target=ref,
     )

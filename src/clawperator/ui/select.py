@@ -7,7 +7,7 @@ relation to them. Relations look at the whole window, also where the search is i
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -15,47 +15,34 @@ from msgspec.structs import replace
 from clawperator._base.text import is_blank
 from clawperator.contract.selectors import HOST_FIELDS, NodeMatcher, NodeSelector
 from clawperator.errors import ClawperatorException
-from clawperator.ui.node import Bounds, Hierarchy, Node
-from clawperator.ui.roles import role_test
-from clawperator.ui.visible import keep_visible, visible_nodes
+from clawperator.ui.node import Bounds, Hierarchy, Node, keep_visible, role_test, visible_nodes
 
 Test = Callable[[Node], bool]
 _STATES = ("checked", "enabled", "focused", "selected", "scrollable", "password")
 
 
-def matches(node: Node, matcher: NodeMatcher) -> bool:
-    """Whether the node matches every field of the matcher. Visibility is not checked."""
-    return compile_matcher(matcher)(node)
-
-
 @lru_cache(maxsize=64)
 def compile_matcher(matcher: NodeMatcher) -> Test:
-    """The matcher as one function, cheapest tests first.
+    """Whether a node matches every field of the matcher, as one function, cheapest tests first.
+
+    Visibility is not checked.
 
     An empty field is a condition too: an empty ``textEquals`` matches nodes without a label, an empty
     ``textContains`` or ``contentDescContains`` matches any label or description, and an empty ``resourceId``,
     ``contentDescEquals`` or ``role`` matches nothing.
     """
     makers: tuple[tuple[str, Callable[[str], Test]], ...] = (
-        ("resourceId", _has_id),
-        ("contentDescEquals", _is_described_as),
+        ("resourceId", partial(_is_attribute, "resource-id")),
+        ("contentDescEquals", partial(_is_attribute, "content-desc")),
         ("textEquals", _is_labelled),
         ("contentDescContains", _description_contains),
         ("textContains", _label_contains),
-        ("role", _has_role),
+        ("role", lambda role: role_test(role.casefold())),
     )
     tests = [make(value) for name, make in makers if (value := getattr(matcher, name)) is not UNSET]
     if len(tests) == 1:
         return tests[0]
     return lambda node: all(test(node) for test in tests)
-
-
-def _has_id(wanted: str) -> Test:
-    return _is_attribute("resource-id", wanted)
-
-
-def _is_described_as(wanted: str) -> Test:
-    return _is_attribute("content-desc", wanted)
 
 
 def _is_attribute(name: str, wanted: str) -> Test:
@@ -104,10 +91,6 @@ def _label_contains(wanted: str) -> Test:
         return described != "" and folded in described.casefold() and is_blank(text)
 
     return label_contains
-
-
-def _has_role(wanted: str) -> Test:
-    return role_test(wanted.casefold())
 
 
 def _never(_node: Node) -> bool:
@@ -376,22 +359,13 @@ class _Anchors:
         return nearest
 
 
-def find_node(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> Node | None:
-    """The first node of ``find_nodes``."""
-    return next(_found(where, matcher, frame), None)
-
-
 def find_nodes(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> list[Node]:
     """All nodes that match and are visible in ``frame``, depth first, or nearest first to a given position.
 
     That a selector must be unique is not checked. ``ValueError`` for a reference: only the store of a device
     knows what it names.
     """
-    return list(_found(where, matcher, frame))
-
-
-def _found(where: Hierarchy | Node, matcher: NodeMatcher, frame: Bounds) -> Iterator[Node]:
     if isinstance(matcher, NodeSelector) and not matcher.for_operator:
-        return iter(select_nodes(where, matcher, frame, several=True))
+        return select_nodes(where, matcher, frame, several=True)
     nodes = where.walk() if isinstance(where, Node) else where.nodes
-    return keep_visible(filter(compile_matcher(matcher), nodes), where, frame)
+    return list(keep_visible(filter(compile_matcher(matcher), nodes), where, frame))

@@ -1,19 +1,19 @@
-"""Suggestions: selectors for a node, the most stable first, and the labels and ids nearest to a selector."""
+"""What a query lists: elements as data, selectors of a node, the most stable first; the nearest labels and ids."""
 
+import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
 
-from clawperator._base.text import distance, is_blank, utf16_length
+from clawperator._base.text import distance, is_blank, printable, utf16_length
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
-from clawperator.contract.selectors import NodeMatcher, NodeSelector
-from clawperator.ui.node import Bounds, Hierarchy, Node
+from clawperator.contract.selectors import NodeMatcher, NodeSelector, render_flags
+from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node, role_of, visible_nodes
+from clawperator.ui.outline import Outline, outline_of, shorten
 from clawperator.ui.privacy import has_password
-from clawperator.ui.roles import role_of
 from clawperator.ui.select import find_nodes
-from clawperator.ui.visible import visible_nodes
 
 # How many labels around a node are tried as what it is next to.
 _MAX_NEIGHBOURS = 6
@@ -28,6 +28,7 @@ _MAX_LENGTH = 80
 _MIN_PART = 3
 _LABEL_FIELDS = ("textEquals", "textContains", "contentDescEquals", "contentDescContains", "textMatches")
 _ID = ":id/"
+_STATES = ("clickable", "checked", "focused", "selected", "scrollable", "password")
 
 
 def contract_selector(hierarchy: Hierarchy, node: Node, frame: Bounds) -> NodeMatcher | None:
@@ -206,3 +207,61 @@ def _rank(wanted: str, found: str) -> float | None:
         return None
     edits = distance(a, b)
     return 1 + edits if edits <= most else None
+
+
+def query_nodes(hierarchy: Hierarchy, selector: NodeSelector | None, frame: Bounds) -> list[Node]:
+    """The visible nodes that match; without a selector every element a user can see or touch."""
+    if selector is None:
+        return [element.node for element in outline_of(hierarchy, frame).elements]
+    return find_nodes(hierarchy, selector, frame)
+
+
+def describe_matches(
+    hierarchy: Hierarchy,
+    nodes: list[Node],
+    frame: Bounds,
+    *,
+    suggest: bool = False,
+    numbered: Outline | None = None,
+) -> list[dict[str, Any]]:
+    """Role, label, id, class, bounds and states of each node. The text of a password field is masked.
+
+    ``numbered`` is the outline of the same screen, with references.
+    """
+    described = []
+    for node in nodes:
+        label = HIDDEN if has_password(node) else node.label
+        facts = {
+            "ref": "" if numbered is None else reference_of(node, numbered),
+            "role": role_of(node),
+            "label": printable(shorten(label)),
+            "resourceId": printable(node.resource_id),
+            "class": printable(node.class_name),
+            "bounds": str(node.bounds),
+        }
+        states = [name for name in _STATES if node.flag(name)]
+        if node.attributes.get("enabled") == "false":
+            states.append("disabled")
+        found: dict[str, Any] = {name: fact for name, fact in facts.items() if fact}
+        found["states"] = states
+        if suggest:
+            selectors = suggest_selectors(hierarchy, node, frame)
+            found["selectors"] = [msgspec.to_builtins(one) for one in selectors]
+            found["flags"] = [selector_flags(one) for one in selectors]
+        described.append(found)
+    return described
+
+
+def reference_of(node: Node, outline: Outline) -> str:
+    """The reference of a node in a numbered outline: its own, or that of the row that takes a click on it.
+
+    Empty when the node has none.
+    """
+    taker = next((one for one in (node, *node.ancestors()) if one.flag("clickable")), node)
+    refs = {id(element.node): element.ref for element in outline.elements if element.node in (node, taker)}
+    return refs.get(id(node)) or refs.get(id(taker), "")
+
+
+def selector_flags(selector: NodeSelector) -> str:
+    """The flags of ``click``, ``read``, ``wait`` and ``query`` for a selector, quoted for a shell."""
+    return shlex.join(render_flags(msgspec.to_builtins(selector)))

@@ -10,17 +10,17 @@ import clawperator
 from clawperator.agent.inventory.inventory import (
     Inventory,
     InventoryEntry,
+    Plugin,
+    PluginScan,
     command_inventory,
-    group_by_origin,
     tool_inventory,
 )
-from clawperator.agent.inventory.plugins import Plugin, PluginScan
 from clawperator.agent.ports import Tool, ToolResult
 from clawperator.agent.turns.events import STAGES
-from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.model import Level
-from clawperator.commands.registry import leaves
+from clawperator.contract.commands import leaves
+from clawperator.contract.fields import Level
 from clawperator.errors import ClawError
+from clawperator.operations.claw import CLAW_COMMANDS, FOR_USERS
 from clawperator.skills.registry import shipped_registry
 
 SOURCE = Path(clawperator.__file__).parent.parent
@@ -48,7 +48,7 @@ def test_every_command_is_listed_once() -> None:
     assert len(set(names)) == len(names)
     assert BUILTIN.warnings == ()
     expected = {name.replace(" ", "-") for name, _ in leaves()} | {
-        command.name for command in CLAW_COMMANDS if not command.for_users
+        command.name for command in CLAW_COMMANDS if command.name not in FOR_USERS
     }
     assert {entry.name for entry in BUILTIN.entries if entry.family == "builtin"} == expected
     assert sum(entry.family == "skill" for entry in BUILTIN.entries) == 4
@@ -79,14 +79,13 @@ def test_a_skill_has_keywords_for_routing() -> None:
     assert entry.argv == ("clawperator", "skills", "run", entry.name)
 
 
-def test_the_graph_groups_commands_by_origin() -> None:
+def test_commands_are_grouped_by_origin() -> None:
     plugin = Plugin("greet", "greeting", "greeting.plugin:greet", "Greet.", lambda _p, _c: "hello", "read-only")
     inventory = command_inventory("shipped", plugins=PluginScan((plugin,), ("a warning",)))
-    found = group_by_origin(inventory)
-    assert [entry.source_hint for entry in found.plugin_like] == ["plugins/greeting/greeting.plugin:greet"]
-    assert found.plugin_like[0].level == "read-only"
-    assert len(found.skill_like) == 4
-    assert found.total == len(inventory.entries) == len(found.builtins) + 5
+    (found,) = inventory.of("plugin")
+    assert (found.source_hint, found.level) == ("plugins/greeting/greeting.plugin:greet", "read-only")
+    assert len(inventory.of("skill")) == 4
+    assert len(inventory.entries) == len(inventory.of("builtin")) + 5
     assert inventory.warnings == ("a warning",)
 
 
@@ -111,8 +110,8 @@ def test_a_broken_registry_is_a_warning(tmp_path: Path, text: str | None) -> Non
     if text is not None:
         path.write_text(text)
     inventory = command_inventory(str(path), plugins=PluginScan())
-    assert group_by_origin(inventory).skill_like == ()
-    assert len(group_by_origin(inventory).builtins) == len(group_by_origin(BUILTIN).builtins)
+    assert inventory.of("skill") == ()
+    assert len(inventory.of("builtin")) == len(BUILTIN.of("builtin"))
     (warning,) = inventory.warnings
     assert warning.startswith("skills ignored: cannot read the skills registry")
 
@@ -134,7 +133,7 @@ def test_a_broken_skill_is_a_warning_and_its_siblings_are_kept(tmp_path: Path) -
         skill(""),
     )
     inventory = command_inventory(path, plugins=PluginScan())
-    assert [entry.name for entry in group_by_origin(inventory).skill_like] == ["com.a.sound"]
+    assert [entry.name for entry in inventory.of("skill")] == ["com.a.sound"]
     assert len(inventory.warnings) == 6
     assert inventory.warnings[0].startswith("skills[0] ignored: skill 'com.a.lacking' has no applicationId")
     assert all(line.isprintable() for line in inventory.warnings)
@@ -148,7 +147,7 @@ def test_skills_and_plugins_cannot_take_names_of_the_product(tmp_path: Path) -> 
     assert more == ["com.a.b", "mine"]
     assert len(inventory.warnings) == 5
     assert inventory.find("tap").name == "click"
-    assert "skill 'TAP' ignored: the name is taken by clawperator/cli/handlers/actions.py" in inventory.warnings
+    assert "skill 'TAP' ignored: the name is taken by clawperator/operations/actions.py" in inventory.warnings
 
 
 # Finding.

@@ -10,7 +10,7 @@ from textwrap import dedent
 import pytest
 
 from clawperator.agent.cancellation import TurnCancelledError
-from clawperator.agent.inventory.plugins import Plugin, PluginContext, PluginScan, discover_plugins, run_plugin
+from clawperator.agent.inventory.inventory import Plugin, PluginContext, PluginScan, discover_plugins, run_plugin
 from clawperator.errors import ClawError
 
 CONTEXT = PluginContext(folder="/tmp", device="claw-1", directory=".claw/sessions")
@@ -146,7 +146,7 @@ def test_entry_points_of_other_groups_are_ignored(site: Site) -> None:
 
 def test_without_plugins_importlib_metadata_is_not_imported() -> None:
     script = (
-        "import sys; from clawperator.agent.inventory.plugins import discover_plugins;"
+        "import sys; from clawperator.agent.inventory.inventory import discover_plugins;"
         "found = discover_plugins(); print(len(found.plugins), 'importlib.metadata' in sys.modules)"
     )
     ran = subprocess.run(

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.inventory.inventory import InventoryEntry, Kind, command_inventory, tool_inventory
-from clawperator.agent.inventory.plugins import PluginScan
+from clawperator.agent.inventory.inventory import (
+    InventoryEntry,
+    Kind,
+    PluginScan,
+    command_inventory,
+    tool_inventory,
+)
 from clawperator.agent.inventory.routing import STOP_WORDS, SYNONYMS, Match, Router, stem, tokens
 from clawperator.agent.ports import Tool, ToolResult
 from clawperator.contract.actions import ACTIONS
@@ -22,7 +27,7 @@ def tool(name: str, responsibility: str, aliases: tuple[str, ...] = ()) -> Tool:
     return Tool(
         name=name,
         responsibility=responsibility,
-        source_hint="clawperator/agent/tools/actions.py",
+        source_hint="clawperator/agent/tools/builtin.py",
         level="act",
         schema=dict,
         run=lambda _params, _context: ToolResult(handled=True, message=""),

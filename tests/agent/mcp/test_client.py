@@ -19,8 +19,7 @@ from clawperator.agent.mcp.tools import Discovery, McpPool, discover, headline, 
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.settings import McpServer, McpTimeouts
 from clawperator.policy.gate import PolicyGate, enforcing
-from clawperator.policy.inheritance import encode_policy
-from clawperator.policy.rules import Policy
+from clawperator.policy.rules import Policy, encode_policy
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS, wait_until
 
 PROGRAM = str(Path(__file__).parent / "mcp_server.py")
@@ -296,7 +295,8 @@ def test_the_level_comes_from_the_annotations(annotations: Any, level: str) -> N
 
 
 def test_a_tool_timeout_stops_the_server(pool: McpPool) -> None:
-    result = run(discover({"box": quick("good")}, TurnDeadline(10), pool), "sleep")
+    limits = McpTimeouts(HANG_SECONDS, HANG_SECONDS, 0.4)
+    result = run(discover({"box": server("good", timeouts=limits)}, TurnDeadline(HANG_SECONDS), pool), "sleep")
     assert result.error is not None
     assert result.error.code == "MCP_SERVER_FAILED"
     assert result.error.details is not None

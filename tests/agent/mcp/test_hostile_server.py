@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from clawperator._base.typed import read_json
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.lenient_json import read_json
 from clawperator.agent.mcp.tools import Discovery, McpPool, discover
 from clawperator.agent.ports import ToolContext, ToolResult
 from clawperator.agent.settings import McpServer, McpTimeouts

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.compact.results import REPLACED
+from clawperator.agent.model_tools import REPLACED
 from clawperator.agent.models.anthropic import AnthropicBrain
 from clawperator.agent.models.config import model_config
 from clawperator.agent.models.conversation import IMAGE_REPLACED
 from clawperator.agent.models.openai import OpenAIBrain
 from clawperator.agent.ports import Evidence, Exchange, ScreenView, ToolCall, ToolResult
-from tests.agent.compact.test_results import png
 from tests.agent.models.model_server import QUICK, model_server, take_turn
 from tests.agent.models.openai_script import call_reply, text_reply
 from tests.agent.models.test_anthropic import call_block, reply, text_block, unmarked
+from tests.agent.test_model_results import png
 
 CACHED = {"type": "ephemeral"}
 

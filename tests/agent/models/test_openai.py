@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.compact.results import LONGEST_RESULT
-from clawperator.agent.models.tools import wire_names
+from clawperator.agent.model_tools import LONGEST_RESULT, wire_names
 from clawperator.agent.ports import BrainRequest, Exchange, ToolCall, ToolResult, Usage
 from clawperator.errors import ClawError
 from tests.agent.models.model_server import Scripted, bytewise, events, model_server, take_turn, tool

@@ -48,7 +48,7 @@ from msgspec import Struct
 from clawperator._base.home import PhoneFolder, PhoneRecord
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.offline.brain import OfflineBrain
-from clawperator.agent.offline.labels import enclosing_rows, is_checkable, is_field, own_label
+from clawperator.agent.offline.labels import enclosing_rows, is_checkable, own_label
 from clawperator.agent.ports import Answer, BrainRequest, ToolCall, ToolContext, ToolResult
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
@@ -58,8 +58,7 @@ from clawperator.errors import ClawError
 from clawperator.phone.toolkit.layout import PlacedView, field_text
 from clawperator.policy.rules import Policy
 from clawperator.testing import SimulatedPhone, simulated_phone
-from clawperator.ui.node import Node
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui.node import Node, is_field, visible_nodes
 from tests.support.paths import REPOSITORY
 
 FOLDER = REPOSITORY / "tests" / "fixtures" / "sentences"

@@ -1,4 +1,4 @@
-"""The examples of docs/instructions.md: each row runs on a fresh simulated phone with the real tools."""
+"""The examples of docs/guides/agents.md: each row runs on a fresh simulated phone with the real tools."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from tests.agent.offline.phone_runs import run_on_phone
 from tests.device.phone_servers import running_phone_server
 from tests.support.paths import REPOSITORY
 
-PAGE = REPOSITORY / "docs" / "instructions.md"
+PAGE = REPOSITORY / "docs" / "guides" / "agents.md"
 HEAD = "| prompt | start | tool calls | answer |"
 # Rows wait for the phone, so two run in parallel, each in a process with its own phone. The groups run in parallel too,
 # and starting a process takes as long as several rows.

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clawperator.agent.ports import Evidence
-from clawperator.agent.sessions import files
+from clawperator.agent.sessions import records
 from clawperator.agent.sessions.store import SessionList, SessionStore
 from clawperator.errors import ClawError
 from tests.agent.sessions.session_turns import refused, turn, written
@@ -138,7 +138,7 @@ def test_turns_out_of_order_are_a_warning(store: SessionStore, tmp_path: Path) -
 
 def test_a_file_past_the_limit_is_not_read(store: SessionStore, tmp_path: Path) -> None:
     path = written(tmp_path)
-    os.truncate(path, files.MOST_BYTES + 1)
+    os.truncate(path, records.MOST_BYTES + 1)
     assert not store.list().sessions[0].valid
     with refused("SESSION_LOAD_FAILED") as error:
         store.load("s")
@@ -217,7 +217,7 @@ def test_an_unreadable_session_is_listed_with_its_problem(
 ) -> None:
     written(tmp_path, "a")
     written(tmp_path, "b")
-    real = files.open_file
+    real = records.open_file
 
     def refuse(path: str, flags: int = os.O_RDONLY) -> int:  # as root nothing is refused by its mode
         if path.endswith("a.jsonl"):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from clawperator._base.deadline import Deadline
 from clawperator.agent.ports import Evidence
-from clawperator.agent.sessions import files
+from clawperator.agent.sessions import records
 from clawperator.agent.sessions.records import CallRecord, Denial, Usage
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.errors import ClawError
@@ -93,7 +93,7 @@ def test_a_generated_id_is_valid_and_unique(store: SessionStore) -> None:
     with store.open() as one, store.open() as two:
         assert one.session_id != two.session_id
         assert re.fullmatch(r"sess_[0-9a-z]{8,9}_[0-9a-f]{8}", one.session_id)
-        assert files.is_session_id(one.session_id)
+        assert records.is_session_id(one.session_id)
         assert one.path == os.path.join(store.directory, f"{one.session_id}.jsonl")
 
 
@@ -367,7 +367,7 @@ def test_a_deleter_that_was_too_slow_does_not_take_the_next_session(
     store: SessionStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, "s", "old")
-    real = files.take_lock
+    real = records.take_lock
 
     def overtaken(descriptor: int, deadline: Deadline) -> bool:
         monkeypatch.setattr("clawperator.agent.sessions.store.take_lock", real)

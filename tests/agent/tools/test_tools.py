@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.confinement import WorkingFolder, confine
-from clawperator.agent.ports import ToolContext, ToolResult
+from clawperator.agent.ports import ToolContext, ToolResult, failed_result
 from clawperator.agent.tools import plans
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.agent.tools.messages import MESSAGES
-from clawperator.commands.model import LEVELS
 from clawperator.contract.actions import ACTIONS
+from clawperator.contract.fields import LEVELS
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.device.run import run
 from clawperator.device.run.lease import lease
@@ -54,7 +54,10 @@ SECRET = "correct horse battery"
 
 
 def use(name: str, params: Any, folder: Path | str = ".", deadline: TurnDeadline | None = None) -> ToolResult:
-    return TOOLS[name].run(params, ToolContext(deadline or TurnDeadline(), folder=str(folder)))
+    try:
+        return TOOLS[name].run(params, ToolContext(deadline or TurnDeadline(), folder=str(folder)))
+    except ClawError as e:  # as the registry does
+        return failed_result(e)
 
 
 def do(name: str, /, **params: Any) -> ToolResult:
@@ -173,6 +176,13 @@ def test_invalid_parameters_are_reported_with_their_path(
     assert found.code == code
     assert reason in found.message
     assert found.hint
+
+
+def test_an_error_about_an_action_names_the_parameters_of_its_tool(tmp_path: Path) -> None:
+    assert error(use("press_key", {"key": "x"}, tmp_path)).message.startswith("key: expected one of back")
+    assert error(use("click", {}, tmp_path)).message == "click needs exactly one of matcher and coordinate"
+    plan = {"actions": [{"type": "press_key", "params": {"key": "x"}}]}
+    assert error(use("run_execution", plan, tmp_path)).message.startswith("actions.0.params.key: ")
 
 
 def test_without_a_phone_the_hint_starts_one(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from clawperator.agent.envelope import CLASSES, COMMON, KINDS, error_object
-from clawperator.commands.claw import CLAW_COMMANDS
 from clawperator.errors import CODES, ClawError
+from clawperator.operations.claw import CLAW_COMMANDS
 from tests.device.phone_servers import running_phone_server
 from tests.support import golden
 from tests.support.hanging import HANG_SECONDS
@@ -129,50 +129,41 @@ FAILING: dict[str, Callable[[], Ran]] = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-class TestJsonOutputContractEndToEnd:
-    """Each command, run once as a caller would type it."""
+def test_a_document_is_the_golden_one_and_keeps_the_contract(name: str) -> None:
+    ran = CASES[name]()
+    document = ran.json
+    assert golden.claw_differences(name, document) == []
+    assert tuple(document)[:5] == COMMON
+    assert list(document)[-1] == "warnings"
+    stamp = time.mktime(time.strptime(document["timestamp"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
+    assert abs(stamp - time.time()) < HANG_SECONDS
+    assert document["command"] == name
+    assert document["exit_code"] == ran.code == 0
+    assert document["output_format"] == "json"
+    assert document["schema_version"] == "1.0"
+    assert "error" not in document
+    assert ran.out.isascii()
+    assert ran.out == json.dumps(json.loads(ran.out)).encode() + b"\n"
+    assert_fits_schema("claw-envelope", document)
+    if name in SEED:
+        _fits_seed(name, document)
 
-    def test_the_document_is_the_golden_one(self, name: str) -> None:
-        assert golden.claw_differences(name, CASES[name]().json) == []
 
-    def test_the_common_fields_come_first_and_in_order(self, name: str) -> None:
-        ran = CASES[name]()
-        document = ran.json
-        assert tuple(document)[:5] == COMMON
-        assert list(document)[-1] == "warnings"
-        stamp = time.mktime(time.strptime(document["timestamp"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
-        assert abs(stamp - time.time()) < HANG_SECONDS
-        assert document["command"] == name
-        assert document["exit_code"] == ran.code == 0
-        assert document["output_format"] == "json"
-        assert document["schema_version"] == "1.0"
-        assert "error" not in document
+def test_the_output_as_it_is_can_be_the_golden_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(golden.UPDATE, raising=False)
+    first = _load_session()
+    (tmp_path / "load-session.json").write_bytes(first.out)
+    _forget_sessions()
+    assert golden.claw_differences("load-session", _load_session().json, tmp_path) == []
+    assert golden.claw_differences("load-session", {**first.json, "another": 1}, tmp_path) != []
 
-    def test_it_is_one_line_of_ascii_with_spaces_after_commas_and_colons(self, name: str) -> None:
-        out = CASES[name]().out
-        assert out.isascii()
-        assert out == json.dumps(json.loads(out)).encode() + b"\n"
 
-    def test_the_document_matches_the_schema(self, name: str) -> None:
-        assert_fits_schema("claw-envelope", CASES[name]().json)
-
-    def test_its_output_as_it_is_can_be_the_golden_document(
-        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.delenv(golden.UPDATE, raising=False)
-        first = CASES[name]()
-        (tmp_path / f"{name}.json").write_bytes(first.out)
-        _forget_sessions()
-        assert golden.claw_differences(name, CASES[name]().json, tmp_path) == []
-        changed = {**first.json, "another": 1}
-        assert golden.claw_differences(name, changed, tmp_path) != []
-
-    def test_the_update_writes_the_golden_document_that_is_there(
-        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv(golden.UPDATE, "1")
-        assert golden.claw_differences(name, CASES[name]().json, tmp_path) == []
-        assert (tmp_path / f"{name}.json").read_text() == (GOLDEN / f"{name}.json").read_text()
+def test_the_update_writes_the_golden_document_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(golden.UPDATE, "1")
+    assert golden.claw_differences("load-session", _load_session().json, tmp_path) == []
+    assert (tmp_path / "load-session.json").read_text() == (GOLDEN / "load-session.json").read_text()
 
 
 @pytest.mark.parametrize("name", FAILING)
@@ -278,9 +269,8 @@ def _fits(document: dict[str, Any], shape: dict[str, Any]) -> None:
         assert type(document[field]) is kind, field
 
 
-@pytest.mark.parametrize("name", SEED)
-def test_every_example_of_the_seed_is_reproduced_in_shape(name: str) -> None:
-    document = CASES[name]().json
+def _fits_seed(name: str, document: dict[str, Any]) -> None:
+    """The seed's example of the command is reproduced in shape."""
     _fits(document, SEED[name])
     # The seed's own fields come in the seed's order, ours after them or between.
     assert [field for field in document if field in SEED[name]] == list(SEED[name])
@@ -401,7 +391,7 @@ TEXTS: dict[str, tuple[list[str], int, str]] = {
         ["show-tool", "SLEEP"],
         0,
         (
-            "sleep\nclawperator/agent/tools/actions.py\nWait for a number of milliseconds.\n\nParameters:\n"
+            "sleep\nclawperator/agent/tools/builtin.py\nWait for a number of milliseconds.\n\nParameters:\n"
             "  durationMs (number, required): duration in ms\n"
         ),
     ),

@@ -22,9 +22,9 @@ from typing import Any
 
 import pytest
 
-from clawperator.agent.lenient_json import read_json
+from clawperator._base.typed import read_json
 from clawperator.agent.ports import Evidence
-from clawperator.agent.sessions.files import make_id
+from clawperator.agent.sessions.records import make_id
 from clawperator.agent.sessions.store import SessionStore
 from tests.agent.sessions.session_turns import turn
 from tests.device.phone_servers import running_phone_server

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.agent.compact.results import REPLACED
+from clawperator.agent.model_tools import REPLACED
 from tests.agent.models import test_anthropic as anthropic
 from tests.agent.models.model_server import Scripted, model_server
 from tests.agent.models.openai_script import call_reply, text_reply
@@ -28,7 +28,7 @@ JOB: tuple[tuple[str, dict[str, Any]], ...] = (
     ("screenshot", {"path": "dark.png"}),
 )
 ANSWER = "Dark theme is on."
-MOST_FIXED = 10_000
+MOST_FIXED = 13_000
 MOST_OTHER = 20_000
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.cli.claw.command_line import attempted_command, parse_line, requested_format
-from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.cli.claw.command_line import attempted_command, parse_line, read_params, requested_format
 from clawperator.errors import ClawError
+from clawperator.operations.claw import CLAW_COMMANDS
 
 
 def refusal(*argv: str, default: str | None = None) -> ClawError:
@@ -50,7 +50,7 @@ def test_arguments_in_one_word_are_no_option() -> None:
 def test_negative_numbers_are_values_and_words() -> None:
     assert parse_line(["route", "-5", "--limit", "-1"]).words == ("-5",)
     with pytest.raises(ClawError, match="from 0 up"):
-        parse_line(["route", "x", "--limit", "-1"]).whole("--limit", 5)
+        read_params(parse_line(["route", "x", "--limit", "-1"]))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.commands.claw import CLAW_COMMANDS
+from clawperator.operations.claw import CLAW_COMMANDS
 from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 from tests.support.running import Ran, claw, claw_json

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.cli.claw.readable import describe_parameters, readable, summary_of
+from clawperator.cli.claw.inventory import describe_parameters
+from clawperator.cli.claw.readable import readable, summary_of
 from tests.device.phone_servers import running_phone_server
 from tests.support.running import claw, claw_json
 
@@ -36,27 +37,18 @@ def test_the_message_is_a_short_sentence(document: Any, sentence: str) -> None:
     assert summary_of(document, "title") == sentence
 
 
-def test_rows_have_a_name_a_description_and_a_state() -> None:
-    rows = [
-        {"id": "host.adb", "status": "pass", "summary": "adb is there", "evidence": {"version": "1"}},
-        {"label": "Dark theme", "role": "button", "state": "off"},
-        {"serial": "d1", "state": "device", "pid": 7, "folder": None},
-        "plain",
+def test_a_list_of_objects_is_a_table_and_an_object_lines_of_names_and_values() -> None:
+    rows = [{"serial": "d1", "state": "device", "pid": 7, "folder": None}, {"serial": "d2", "state": "offline"}]
+    assert readable("2 phones", {"phones": rows, "count": 2}).splitlines() == [
+        "2 phones",
+        "SERIAL  STATE    PID",
+        "d1      device   7",
+        "d2      offline",
     ]
-    assert readable("4 rows", {"rows": rows, "count": 4}).splitlines() == [
-        "4 rows",
-        "- host.adb: adb is there (pass)",
-        "- Dark theme (button, off)",
-        "- d1 (device, pid 7)",
-        "- plain",
-    ]
-
-
-def test_objects_are_lines_of_names_and_values() -> None:
     document = {"skill": {"id": "a", "applicationId": "com.a", "contract": {"inputs": {"n": 1}}, "artifacts": []}}
     assert readable("found", document).splitlines() == [
         "found",
-        "id: a",
+        "id:             a",
         "application id: com.a",
         "contract:",
         "  inputs:",
@@ -82,18 +74,18 @@ def test_every_result_can_be_shown_without_control_characters(document: Any) -> 
 @pytest.mark.parametrize(
     ("argv", "shown"),
     [
-        (("exec-tool", "describe_screen", ""), ("the screen shows ", "- Settings (")),
+        (("exec-tool", "describe_screen", ""), ("the screen shows ", "LABEL ")),
         (("exec-tool", "snapshot_ui", ""), ("captured the screen of ", '"Settings"')),
         (("exec-tool", "snapshot_ui", '{"view": "outline"}'), ("captured the screen of ", "e1 ")),
-        (("exec-tool", "list_packages", ""), (" packages on ", "- com.android.settings\n")),
-        (("exec-tool", "list_skills", ""), ("4 skills", "- com.android.settings.overview: Read network")),
-        (("exec-tool", "doctor", ""), ("ready", "host.python.version: Python 3")),
+        (("exec-tool", "list_packages", ""), (" packages on ", "\ncom.android.settings\n")),
+        (("exec-tool", "list_skills", ""), ("4 skills", "\ncom.android.settings.overview  ")),
+        (("exec-tool", "doctor", ""), ("ready", "host.python.version  ")),
         (("exec-command", "snapshot", ""), ("captured the screen of ", '"Settings"')),
         (("exec-command", "snapshot", "--view outline"), ("captured the screen of ", '"Settings"')),
-        (("exec-command", "skills-list", ""), ("4 skills\n", "- com.android.settings.overview: Read network")),
-        (("exec-command", "doctor", ""), (" checks\n", "host.python.version: Python 3")),
-        (("exec-command", "devices", ""), ("1 device\n", " (device)\n")),
-        (("exec-command", "packages-list", ""), (" packages\n", "- com.android.settings\n")),
+        (("exec-command", "skills-list", ""), ("4 skills\n", "\ncom.android.settings.overview  ")),
+        (("exec-command", "doctor", ""), (" checks\n", "host.python.version  ")),
+        (("exec-command", "devices", ""), ("1 device\n", "STATE\nclaw-1  device\n")),
+        (("exec-command", "packages-list", ""), (" packages\n", "\ncom.android.settings\n")),
         (("exec-command", "version", ""), ("cli version ",)),
         (("exec-command", "show-tool", "press_key"), ("press_key\n", "Press Back")),
     ],
@@ -110,20 +102,6 @@ def test_looking_shows_what_was_seen_as_text_and_a_sentence_as_message(
     assert "{" not in text.out.decode()
     assert "{" not in message
     assert len(message) <= 200
-
-
-def test_labels_are_shown_with_value_role_and_states() -> None:
-    labels = [
-        {"label": "Battery", "role": "button", "value": "76%", "ref": "e1"},
-        {"label": "Dark theme", "role": "switch", "state": "on", "states": ["on", "disabled"]},
-        {"label": "Plain"},
-    ]
-    assert readable("3 labels", {"labels": labels}).splitlines() == [
-        "3 labels",
-        "- Battery: 76% (button)",
-        "- Dark theme (switch, on, disabled)",
-        "- Plain",
-    ]
 
 
 def test_show_tool_lists_the_parameters_as_text() -> None:

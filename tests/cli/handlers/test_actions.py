@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from clawperator.commands.registry import all_commands
-from clawperator.contract.action_types import Retry
+from clawperator.contract.action_params import Retry
+from clawperator.contract.commands import all_commands
 from clawperator.engine.retry import retry_delays
 from tests.support.running import clawperator
 from tests.support.schema_checks import assert_fits_schema
@@ -447,8 +447,8 @@ def test_a_value_that_begins_with_a_dash_is_written_with_an_equals_sign() -> Non
         (["read-value"], "MISSING_ARGUMENT"),
         (["read-value", "--label", "a", "--label-id", ""], "EXECUTION_VALIDATION_FAILED"),
         (["start-activity", "a.b/.C", "--component", ""], "EXECUTION_VALIDATION_FAILED"),
-        (["grant", "a.b", "CAMERA", "--app", ""], "MISSING_ARGUMENT"),
-        (["read-value", "--label="], "MISSING_ARGUMENT"),
+        (["grant", "a.b", "CAMERA", "--app", ""], "EXECUTION_VALIDATION_FAILED"),
+        (["read-value", "--label="], "EXECUTION_VALIDATION_FAILED"),
         (["open", "a.b", "--app", "c.d"], "EXECUTION_VALIDATION_FAILED"),
         (["type", "x", "--text", "y", "--id", "z"], "EXECUTION_VALIDATION_FAILED"),
         (["press", "home", "--key", "back"], "EXECUTION_VALIDATION_FAILED"),
@@ -514,3 +514,15 @@ def test_without_a_phone_the_error_is_typed_and_hints_at_the_simulated_one() -> 
         assert "'clawperator phone start'" in ran.json["hint"]
     bad = clawperator("record", "pull", "--session-id", "a/../b")
     assert (bad.code, bad.json["code"]) == (1, "RECORDING_SESSION_NOT_FOUND")
+
+
+@pytest.mark.parametrize(
+    ("argv", "named"),
+    [
+        (("type",), "<text> or --secret or --secret-file"),
+        (("sleep", "soon"), "<ms> must be a number"),
+        (("wait", "--idle", "--quiet", "long"), "--quiet must be a number"),
+    ],
+)
+def test_an_error_names_only_what_the_command_has(argv: tuple[str, ...], named: str) -> None:
+    assert named in clawperator(*argv, "--validate-only").json["message"]

@@ -4,31 +4,31 @@ import os
 import re
 import stat
 from pathlib import Path
+from typing import get_args
 
 import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.agent.compact.tools import compact_tools
 from clawperator.agent.instructions import (
     BEGIN,
     END,
-    INSTRUCTION_FORMATS,
     MOST_BYTES,
-    InstructionFormat,
     agent_instructions,
     merge_section,
     section,
 )
+from clawperator.agent.model_tools import compact_tools
 from clawperator.agent.tools.builtin import builtin_tools
-from clawperator.commands.registry import find_by_path, leaves
+from clawperator.contract.commands import find_by_path, leaves
+from clawperator.operations.servers import InstructionFormat
 from tests.support.running import clawperator
 
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-@pytest.mark.parametrize("form", INSTRUCTION_FORMATS)
+@pytest.mark.parametrize("form", get_args(InstructionFormat))
 def test_the_instructions_are_short(form: InstructionFormat) -> None:
     assert len(agent_instructions(form).encode()) <= MOST_BYTES == 3_600
 
@@ -96,7 +96,7 @@ def test_a_section_is_appended_to_other_text_and_replaced_alone() -> None:
 WITHOUT_MARKERS = st.text(max_size=60).filter(lambda text: BEGIN not in text and END not in text)
 
 
-@given(WITHOUT_MARKERS, WITHOUT_MARKERS, st.sampled_from(INSTRUCTION_FORMATS))
+@given(WITHOUT_MARKERS, WITHOUT_MARKERS, st.sampled_from(get_args(InstructionFormat)))
 def test_text_around_the_section_is_never_changed(before: str, after: str, form: InstructionFormat) -> None:
     merged = merge_section(before, form)
     assert merged.startswith(before) or not before.strip()

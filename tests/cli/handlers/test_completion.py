@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from clawperator.cli.handlers.completion import FILES, FOLDERS, offered
-from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.registry import leaves
+from clawperator.contract.commands import leaves
+from clawperator.operations.claw import CLAW_COMMANDS
 from tests.support.required_programs import require_program
 from tests.support.running import clawperator
 

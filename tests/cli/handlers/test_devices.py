@@ -72,7 +72,7 @@ def test_version_check_compat(route: Route, monkeypatch: pytest.MonkeyPatch) -> 
     assert list(ran.json.items()) == [
         ("cliVersion", __version__),
         ("apkVersion", __version__),
-        ("apkVersionCode", 200_900),
+        ("apkVersionCode", 300_900),
         ("operatorPackage", OPERATOR_PACKAGE),
         ("compatible", True),
     ]
@@ -307,7 +307,7 @@ def test_through_a_real_adb_the_same_is_seen(tmp_path: Path, monkeypatch: pytest
         assert clawperator("devices").json == {"devices": [{"serial": real.serial, "state": "device"}]}
         assert OPERATOR_PACKAGE in clawperator("packages", "list", "--third-party").json["packages"]
         apk = tmp_path / "operator.apk"
-        apk.write_bytes(make_apk(OPERATOR_PACKAGE, 200_901, __version__, filler=500_000))
+        apk.write_bytes(make_apk(OPERATOR_PACKAGE, 300_901, __version__, filler=500_000))
         assert clawperator("operator", "setup", "--apk", str(apk)).code == 0
         assert clawperator("doctor", "--check-only").json["ok"] is True
 

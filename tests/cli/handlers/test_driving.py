@@ -284,7 +284,7 @@ def test_snapshot_and_doctor_name_the_installed_variant_of_the_operator(route: R
     error = typed_in(route, f"clawperator snapshot --operator-package {wanted}").json
     assert error["code"] == "OPERATOR_NOT_INSTALLED"
     assert installed in error["message"]
-    assert f"--operator-package {installed}" in error["hint"]
+    assert f"Operator package {installed}" in error["hint"]
     check = check_presence(route.device, wanted)
     assert check.summary == error["message"]
     assert check.fix is not None
@@ -305,7 +305,7 @@ def test_a_label_that_is_not_there_fails_within_the_timeout(route: Route) -> Non
     envelope = typed_in(route, "clawperator click --text Displya --timeout 1000").json["envelope"]
     data = envelope["stepResults"][0]["data"]
     assert "NODE_NOT_FOUND" in (data["error"], data.get("last_error"))
-    assert "--text Display" in envelope["hint"], "near matches are named even when the plan's time is over"
+    assert 'text "Display"' in envelope["hint"], "near matches are named even when the plan's time is over"
     assert "snapshot" in envelope["hint"]
 
 

@@ -179,13 +179,13 @@ def test_a_near_match_of_an_earlier_snapshot_has_its_reference(backend: str) -> 
     search = ("click", "--text", "Dispaly", "--timeout", "1000", "--backend", backend)
     assert clawperator("open", SETTINGS).code == 0
     data = _step(clawperator(*search))["data"]
-    assert "--text Display?" in data["hint"]
+    assert 'text "Display"?' in data["hint"]
     assert "ref" not in data["nearest"]
     (match,) = json.loads(
         _step(clawperator("query", "--text", "Display", "--backend", backend))["data"]["matches"]
     )
     data = _step(clawperator(*search))["data"]
-    assert f"--text Display ({match['ref']})" in data["hint"]
+    assert f'text "Display" ({match["ref"]})' in data["hint"]
     assert json.loads(data["nearest"])[0]["ref"] == match["ref"]
 
 

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from clawperator._base.home import PhoneFolder
-from clawperator.cli.handlers import watch
+from clawperator.cli.handlers import streams as watch
 from clawperator.device.run.lease import lease
 from clawperator.phone.process.server import PhoneServer
 from clawperator.schemas import schema
@@ -193,8 +193,7 @@ def test_an_agent_cannot_run_it_as_a_command() -> None:
 
 @pytest.mark.usefixtures("server")
 def test_a_policy_that_denies_a_look_denies_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from clawperator.policy.inheritance import encode_policy
-    from clawperator.policy.rules import Policy, read_rule
+    from clawperator.policy.rules import Policy, encode_policy, read_rule
 
     denied = Policy("act", deny=(read_rule("snapshot_ui", "test"),))
     monkeypatch.setenv("CLAWPERATOR_POLICY", encode_policy(denied))

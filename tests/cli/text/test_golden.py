@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.commands.registry import leaves
+from clawperator.contract.commands import leaves
 from clawperator.contract.wire import OPERATOR_PACKAGES
-from clawperator.device.emulators import emulator
-from clawperator.device.emulators.avd import host_abi
+from clawperator.device import emulators as emulator_module
+from clawperator.device.emulators import host_abi
 from tests.cli.handlers.test_driving import ONCE, SETTINGS, plan
 from tests.device.emulators.test_emulator import SOON, Sdk, sdk  # noqa: F401 - a fixture
 from tests.device.pairing_servers import CODE, WIRELESS, pairing_server
@@ -386,7 +386,7 @@ def test_commands_of_emulators(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(emulator, "EmulatorTimeouts", lambda **_: SOON)
+    monkeypatch.setattr(emulator_module, "EmulatorTimeouts", lambda **_: SOON)
     sdk.make_avd("mine")
     sdk.make_avd("small", **{"PlayStore.enabled": ""})
     found = transcript(EMULATORS[command], {"folder": tmp_path})

@@ -12,7 +12,6 @@ from clawperator.device.adb.client import (
     Endpoint,
     ShellAnswer,
     ShellStream,
-    exec_out,
     open_service,
     run_shell,
     simulated_address,
@@ -21,6 +20,7 @@ from clawperator.device.adb.server import exchange
 from clawperator.errors import ClawError, RefusedError
 from clawperator.testing import simulated_phone
 from tests.device.adb.scripted_server import OKAY, Pause, answering, packet, refusal, scripted, text
+from tests.support.adb_services import InputStream, exec_out
 from tests.support.fast_clock import SkippingClock
 from tests.support.hanging import HANG_SECONDS
 
@@ -42,7 +42,7 @@ def test_output_errors_and_exit_code_come_apart(phone: Device) -> None:
 
 
 def test_a_command_is_given_input(phone: Device) -> None:
-    with ShellStream(phone, "cat", Deadline(5)) as stream:
+    with InputStream(phone, "cat", Deadline(5)) as stream:
         stream.send(b"x" * 200_000)
         stream.end_input()
         assert sum(len(data) for _, data in stream.packets()) == 200_000
@@ -54,15 +54,13 @@ def test_raw_output_is_not_changed(phone: Device) -> None:
 
 
 def test_too_much_output_of_a_command_is_truncated(phone: Device) -> None:
-    for run in (run_shell, exec_out):
-        with pytest.raises(ClawError, match="more than 1000 bytes") as error:
-            run(phone, "head -c 100000 /dev/zero", seconds=5, max_bytes=1000)
-        assert code_of(error) == "DEVICE_SHELL_UNAVAILABLE"
+    with pytest.raises(ClawError, match="more than 1000 bytes") as error:
+        run_shell(phone, "head -c 100000 /dev/zero", seconds=5, max_bytes=1000)
+    assert code_of(error) == "DEVICE_SHELL_UNAVAILABLE"
 
 
 def test_as_much_output_as_allowed_is_taken(phone: Device) -> None:
     script = "head -c 1000 /dev/zero"
-    assert exec_out(phone, script, seconds=5, max_bytes=1000) == b"\0" * 1000
     assert run_shell(phone, script, seconds=5, max_bytes=1000).stdout == b"\0" * 1000
 
 
@@ -361,15 +359,6 @@ def test_a_shell_that_has_ended_has_no_more_packets() -> None:
         assert stream.code == 7
 
 
-def test_input_is_sent_in_packets_of_64_kib(monkeypatch: pytest.MonkeyPatch) -> None:
-    with scripted(OKAY, OKAY) as device, ShellStream(device, "cat", Deadline(HANG_SECONDS)) as stream:
-        written: list[bytes] = []
-        monkeypatch.setattr(Connection, "write", lambda _, data: written.append(data))
-        stream.send(b"x" * 65_537)
-        stream.end_input()
-    assert written == [packet(0, b"x" * 65_536), packet(0, b"x"), packet(4, b"")]
-
-
 def test_the_output_of_a_command_has_a_limit_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = [(False, b"x" * (2**24 - 1)), (True, b"x"), (True, b"x")]
 
@@ -385,17 +374,9 @@ def test_the_output_of_a_command_has_a_limit_by_default(monkeypatch: pytest.Monk
         assert len(run_shell(device, "true", seconds=HANG_SECONDS).stdout) == 2**24 - 1
 
 
-def test_raw_output_has_a_limit_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = [b"x" * 2**26, b"x"]
-    with scripted(OKAY, OKAY) as device:
-        monkeypatch.setattr(Connection, "read_some", lambda _: blocks.pop(0))
-        with pytest.raises(ClawError, match="more than 67108864 bytes of output"):
-            exec_out(device, "true", seconds=HANG_SECONDS)
-
-
 def test_a_trace_has_the_program_its_result_and_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    moments = iter([10.0, 12.5, 20.0, 20.75])
+    moments = iter([10.0, 12.5])
     with (
         scripted(OKAY, OKAY, after=packet(1, b"abc") + packet(3, b"\1")) as device,
         listening(None, lines.append),
@@ -406,19 +387,17 @@ def test_a_trace_has_the_program_its_result_and_its_time(monkeypatch: pytest.Mon
             "clawperator.device.adb.client.time", type("Clock", (), {"monotonic": lambda: next(moments)})
         )
         run_shell(device, "input text secret", seconds=HANG_SECONDS)
-        exec_out(device, "screencap -p", seconds=HANG_SECONDS)
-    assert lines == ["shell input: exit code 1 after 2500 ms", "exec screencap: 14 bytes after 750 ms"]
+    assert lines == ["shell input: exit code 1 after 2500 ms"]
 
 
 def test_a_command_that_fails_names_its_program_but_not_its_arguments() -> None:
     with answering(old_adbd(b"30\n")) as listener:
         device = Device("pixel", Endpoint(*listener.getsockname()))
-        for run in (run_shell, exec_out):
-            with pytest.raises(ClawError) as error:
-                run(device, "input text secret", seconds=HANG_SECONDS)
-            assert error.value.details == {"command": "input"}
-            assert error.value.message == "device pixel did not complete a shell command: closed"
-            assert "'clawperator doctor --device pixel'" in error.value.hint
+        with pytest.raises(ClawError) as error:
+            run_shell(device, "input text secret", seconds=HANG_SECONDS)
+        assert error.value.details == {"command": "input"}
+        assert error.value.message == "device pixel did not complete a shell command: closed"
+        assert "'clawperator doctor --device pixel'" in error.value.hint
 
 
 # Values

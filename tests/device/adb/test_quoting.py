@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.device.adb.quoting import command_line, quote
+from clawperator.device.adb.client import command_line, quote
 from clawperator.testing import SimulatedPhone, simulated_phone
 
 HOSTILE = [

@@ -17,12 +17,12 @@ from clawperator.device.adb.sync import (
     TransferError,
     install_apk,
     pull_file,
-    push_file,
     read_file,
 )
 from clawperator.errors import ClawError
 from tests.device.adb.scripted_server import OKAY, Pause, refusal, scripted
 from tests.phone.core.apks import make_apk
+from tests.support.adb_services import push_file
 from tests.support.command_doubles import CommandDoubles, Reply, double_server
 from tests.support.ordinary_phone import ordinary_phone
 from tests.support.routes import ROUTES, Route, open_route
@@ -92,8 +92,6 @@ def test_host_file_errors_have_their_own_code(route: Route, tmp_path: Path) -> N
     route.shell("echo new > /sdcard/new")
     with pytest.raises(FileNotFoundError):
         pull_file(route.device, "/sdcard/new", str(tmp_path / "none" / "file"), seconds=10)
-    with pytest.raises(FileNotFoundError):
-        push_file(route.device, str(tmp_path / "none"), "/sdcard/x", seconds=10)
 
 
 def test_an_apk_is_installed_and_replaced(route: Route, tmp_path: Path) -> None:
@@ -316,39 +314,6 @@ def test_a_pulled_file_is_private_and_follows_no_link(service: Service, tmp_path
     assert pull_file(DEVICE, "/x", str(tmp_path / "file"), seconds=5) == 3
     assert (tmp_path / "target").read_text() == "old"
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o600
-
-
-def test_a_pushed_file_is_sent_in_pieces_with_its_mode_and_time(service: Service, tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"x" * 65_537)
-    os.utime(tmp_path / "file", (0, 2**32 + 1_700_000_000.5))
-    service.connection = ScriptedConnection(head(b"OKAY", 0))
-    assert push_file(DEVICE, str(tmp_path / "file"), "/a", seconds=7, mode=0o104755) == 65_537
-    assert service.seconds == [7.0]
-    name = b"/a,%d" % 0o100755
-    assert service.connection.written == (
-        head(b"SEND", len(name)) + name + head(b"DATA", 65_536) + b"x" * 65_536 + head(b"DATA", 1) + b"x"
-    ) + head(b"DONE", 1_700_000_000)
-
-
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (head(b"FAIL", 9) + b"disk full", "disk full"),
-        (head(b"DATA", 0), "unexpected message b'DATA' from the device"),
-        (b"", "reset"),
-    ],
-)
-def test_a_push_that_breaks_has_the_reason_of_the_device_if_there_is_one(
-    answer: bytes, reason: str, service: Service, tmp_path: Path
-) -> None:
-    class Broken(ScriptedConnection):
-        def write(self, _: bytes, /) -> None:
-            raise ConnectionResetError("reset")
-
-    (tmp_path / "file").write_text("x")
-    service.connection = Broken(answer)
-    with pytest.raises(TransferError, match=reason):
-        push_file(DEVICE, str(tmp_path / "file"), "/a", seconds=7)
 
 
 # Installing

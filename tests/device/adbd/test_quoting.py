@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from clawperator.device.adb.client import exec_out, run_shell
-from clawperator.device.adb.quoting import command_line
+from clawperator.device.adb.client import command_line, run_shell
+from tests.support.adb_services import exec_out
 from tests.support.real_adbd import AdbdPhone
 
 # Characters that a shell, adb or printf could take for their own.

@@ -10,9 +10,10 @@ from shlex import quote
 import pytest
 
 from clawperator._base.deadline import Deadline
-from clawperator.device.adb.client import ShellStream, exec_out, run_shell
+from clawperator.device.adb.client import run_shell
 from clawperator.device.adb.sync import TransferError, pull_file
 from clawperator.errors import ClawError
+from tests.support.adb_services import InputStream, exec_out
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS, wait_until
 from tests.support.real_adbd import AdbdPhone
 
@@ -51,10 +52,9 @@ def test_large_output_is_complete(phone: AdbdPhone) -> None:
 
 
 def test_output_without_an_end_is_cut_off(phone: AdbdPhone) -> None:
-    for run in (run_shell, exec_out):
-        with pytest.raises(ClawError, match="more than 100000 bytes of output") as error:
-            run(phone.device, "/usr/bin/yes", seconds=SECONDS, max_bytes=100_000)
-        assert error.value.code == "DEVICE_SHELL_UNAVAILABLE"
+    with pytest.raises(ClawError, match="more than 100000 bytes of output") as error:
+        run_shell(phone.device, "/usr/bin/yes", seconds=SECONDS, max_bytes=100_000)
+    assert error.value.code == "DEVICE_SHELL_UNAVAILABLE"
 
 
 def test_every_byte_value_arrives(phone: AdbdPhone) -> None:
@@ -67,12 +67,12 @@ def test_every_byte_value_arrives(phone: AdbdPhone) -> None:
 
 def test_a_command_reads_its_input_to_the_end(phone: AdbdPhone) -> None:
     data = bytes(range(256)) * 4_000
-    with ShellStream(phone.device, f"/usr/bin/head -c {len(data)}", Deadline(SECONDS)) as stream:
+    with InputStream(phone.device, f"/usr/bin/head -c {len(data)}", Deadline(SECONDS)) as stream:
         sender = threading.Thread(target=stream.send, args=(data,))
         sender.start()
         assert b"".join(block for _, block in stream.packets()) == data
         sender.join()
-    with ShellStream(phone.device, "/usr/bin/cat", Deadline(SECONDS)) as stream:
+    with InputStream(phone.device, "/usr/bin/cat", Deadline(SECONDS)) as stream:
         stream.send(b"all of it")
         stream.end_input()
         assert b"".join(block for _, block in stream.packets()) == b"all of it"
@@ -126,7 +126,7 @@ def test_a_device_that_goes_away_and_comes_back(own: AdbdPhone) -> None:
     own.adbd.start()
     own.adb.run("disconnect", own.adbd.serial)
     own.adb.output("connect", own.adbd.serial)
-    own.adb.wait_for_state(own.adbd.serial, "device")
+    own.adb.wait_for_state(own.adbd.serial, "device", connects=True)
     assert run_shell(own.device, "echo back", seconds=SECONDS).text == "back\n"
 
 

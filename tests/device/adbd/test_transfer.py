@@ -11,10 +11,10 @@ from clawperator.device.adb.sync import (
     TransferError,
     install_apk,
     pull_file,
-    push_file,
     read_file,
 )
 from clawperator.errors import ClawError
+from tests.support.adb_services import push_file
 from tests.support.hanging import wait_until
 from tests.support.real_adbd import AdbdPhone
 

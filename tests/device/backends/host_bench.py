@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.commands.model import BackendName
+from clawperator.contract.commands import BackendName
 from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.contract.wire import OPERATOR_PACKAGE

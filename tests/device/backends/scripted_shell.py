@@ -7,7 +7,7 @@ import pytest
 
 from clawperator._base import deadline as _deadline
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
-from clawperator.device.backends import adb_shell, adb_touch
+from clawperator.device.backends import adb_screen, adb_touch
 from clawperator.device.backends.adb import AdbDriver
 from clawperator.errors import ClawError
 
@@ -49,7 +49,7 @@ class ScriptedShell:
 
 def connect(monkeypatch: pytest.MonkeyPatch, phone: ScriptedShell, **options: Any) -> AdbDriver:
     """A driver of this device."""
-    monkeypatch.setattr(adb_shell, "run_shell", phone.shell)
+    monkeypatch.setattr(adb_screen, "run_shell", phone.shell)
     return AdbDriver(DEVICE, **options)
 
 
@@ -60,7 +60,7 @@ class StillClock:
         self.now = 100.0
         self.slept: list[float] = []
         monkeypatch.setattr(_deadline, "time", SimpleNamespace(monotonic=lambda: self.now))
-        monkeypatch.setattr(adb_shell, "time", SimpleNamespace(sleep=self.sleep))
+        monkeypatch.setattr(adb_screen, "time", SimpleNamespace(sleep=self.sleep))
         monkeypatch.setattr(adb_touch, "time", SimpleNamespace(monotonic=lambda: self.now))
 
     def wait(self, seconds: float) -> None:

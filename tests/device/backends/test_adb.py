@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device.adb.client import Device, Endpoint, run_shell
-from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends import adb, adb_shell
+from clawperator.device.adb.client import Device, Endpoint, command_line, run_shell
+from clawperator.device.backends import adb, adb_screen
 from clawperator.device.backends.adb import AdbBackend, AdbDriver, WatchedClock
 from clawperator.device.backends.backend import RunWatch
 from clawperator.engine.clock import SystemClock
@@ -275,7 +274,7 @@ def test_a_plan_with_a_recording_is_refused_before_it_begins(bench: Bench, actio
     with pytest.raises(ClawError) as refused:
         bench.run({"type": "press_key", "params": {"key": "home"}}, {"type": action})
     assert refused.value.code == "RECORDING_UNAVAILABLE"
-    assert "--backend adb" in str(refused.value.hint)
+    assert "use the backend operator" in refused.value.hint
     assert bench.phone.snapshot().xml == before
 
 
@@ -452,7 +451,7 @@ def test_a_stopped_execution_sends_nothing_more(settings: Bench) -> None:
 
 def test_a_search_that_fails_names_what_is_on_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     phone = ScriptedShell(uiautomator=reply("Physical size: 100x200\n" + xml('text="Save"', 'text="Other"')))
-    monkeypatch.setattr(adb_shell, "run_shell", phone.shell)
+    monkeypatch.setattr(adb_screen, "run_shell", phone.shell)
     ask = {"id": "ask", "type": "query", "params": {"matcher": {"textEquals": "Other"}}}
     click = {"id": "tap", "type": "click", "params": {"matcher": {"textEquals": "Safe"}, "retry": ONCE}}
     plan = validate(new_execution([ask, click], command_id="c", source="test", timeout_ms=20_000))

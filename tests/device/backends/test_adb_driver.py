@@ -6,7 +6,7 @@ import pytest
 
 from clawperator._base.deadline import command_timeout
 from clawperator.device.adb.client import Device, Endpoint, ShellAnswer
-from clawperator.device.backends import adb_screen, adb_shell
+from clawperator.device.backends import adb_screen
 from clawperator.device.backends.adb import AdbDriver
 from clawperator.errors import ClawError
 from clawperator.ui.node import Node
@@ -23,7 +23,7 @@ def connect_driver(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedShell],
     monkeypatch.setattr(adb_screen, "_DUMP_PAUSE", 0.001)
 
     def connect(phone: ScriptedShell) -> AdbDriver:
-        monkeypatch.setattr(adb_shell, "run_shell", phone.shell)
+        monkeypatch.setattr(adb_screen, "run_shell", phone.shell)
         return AdbDriver(Device("x", Endpoint("127.0.0.1", 1)))
 
     return connect

@@ -3,7 +3,7 @@
 import pytest
 
 from clawperator.device.adb.client import Device, ShellAnswer
-from clawperator.device.backends import adb_shell, adb_system
+from clawperator.device.backends import adb_screen, adb_system
 from clawperator.device.backends.adb import AdbDriver
 from clawperator.device.backends.backend import RunWatch
 from clawperator.errors import ClawError
@@ -37,7 +37,7 @@ def test_a_command_that_the_deadline_cuts_off_is_a_timeout(
         clock.wait(min(waited, seconds))
         raise ClawError(code, "no answer")
 
-    monkeypatch.setattr(adb_shell, "run_shell", run)
+    monkeypatch.setattr(adb_screen, "run_shell", run)
     with pytest.raises(ClawError) as error:
         AdbDriver(DEVICE, seconds=10.0).key("back")
     assert error.value.code == reported

@@ -14,8 +14,8 @@ from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import ExecutionResult
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES, accessibility_service
 from clawperator.device.adb.client import Device, Endpoint, run_shell
-from clawperator.device.operators import enabled_operator, find_operator
 from clawperator.device.run.run import run_plan
+from clawperator.device.settings import enabled_operator, find_operator
 from clawperator.errors import ClawError
 from clawperator.phone.process.server import HOST
 from clawperator.policy.gate import approve

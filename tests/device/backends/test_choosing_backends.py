@@ -6,12 +6,10 @@ import pytest
 
 from clawperator.contract.execution import Plan, new_execution, validate
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device.backends import auto
+from clawperator.device.backends import operator
 from clawperator.device.backends.adb import AdbBackend
-from clawperator.device.backends.adb_limits import beyond_adb
-from clawperator.device.backends.auto import AutoBackend
-from clawperator.device.backends.backend import Backend, RunWatch
-from clawperator.device.backends.operator import OperatorBackend
+from clawperator.device.backends.backend import Backend, RunWatch, beyond_adb
+from clawperator.device.backends.operator import AutoBackend, OperatorBackend
 from clawperator.device.run.run import choose_backend
 from clawperator.errors import ClawError
 from tests.device.backends.scripted_shell import DEVICE
@@ -121,7 +119,7 @@ def test_a_plan_beyond_adb_is_refused_with_both_reasons(
 ) -> None:
     missing = ClawError("OPERATOR_NOT_INSTALLED", "it is missing", details={"installCommand": INSTALL}, target="x")
     run = AbsentRun([], missing)
-    monkeypatch.setattr(auto, "OperatorRun", run)
+    monkeypatch.setattr(operator, "OperatorRun", run)
     with pytest.raises(ClawError) as error:
         AutoBackend(DEVICE).run(plan_of(*actions))
     assert error.value.message == "plain adb cannot run start_recording (action r1), and it is missing"
@@ -136,7 +134,9 @@ def test_a_plan_beyond_adb_is_refused_with_both_reasons(
 
 def test_the_steps_before_plain_adb_took_over_count(monkeypatch: pytest.MonkeyPatch) -> None:
     first = StepResult("n1", "sleep", False, {"error": "UNKNOWN"})
-    monkeypatch.setattr(auto, "OperatorRun", AbsentRun([first], ClawError("OPERATOR_NOT_INSTALLED", "missing")))
+    monkeypatch.setattr(
+        operator, "OperatorRun", AbsentRun([first], ClawError("OPERATOR_NOT_INSTALLED", "missing"))
+    )
     backend = AutoBackend(DEVICE)
     envelope = backend.run(plan_of(NAP, NAP | {"id": "n2"}))
     assert [step.id for step in envelope.stepResults] == ["n1", "n2"]

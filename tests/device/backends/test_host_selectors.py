@@ -437,16 +437,16 @@ def test_a_failed_search_names_near_matches(bench: Bench, matcher: dict[str, Any
     (step,) = result.envelope.stepResults
     assert step.data["error"] == "NODE_NOT_FOUND"
     assert json.loads(step.data["nearest"])[0] == {"value": "Storage", "selector": {"textEquals": "Storage"}}
-    assert step.data["hint"].startswith("Did you mean --text Storage?")
+    assert step.data["hint"].startswith('Did you mean text "Storage"?')
     assert result.envelope.hint == step.data["hint"]
 
 
 def test_near_matches_of_ids_containers_and_fields(bench: Bench) -> None:
     step = bench.step("read_text", matcher={"textEquals": "Bob"}, container={"shortId": "peple"}, retry=ONCE)
     assert step.data["error"] == "CONTAINER_NOT_FOUND"
-    assert f"--container-id {PACKAGE}:id/people" in step.data["hint"]
+    assert f'container id "{PACKAGE}:id/people"' in step.data["hint"]
     step = bench.step("enter_text", matcher={"textEquals": "Wifi"}, text="x", retry=ONCE)
-    assert "--text-contains Wi-Fi" in step.data["hint"]
+    assert 'text "Wi-Fi"' in step.data["hint"]
     step = bench.step("click", matcher={"textEquals": "Nothing like it"}, retry=ONCE)
     assert "nearest" not in step.data
 

@@ -63,17 +63,17 @@ def test_a_search_failed_when_its_last_error_says_so(data: dict[str, str], *, is
     assert is_failed_search(StepResult("a1", "click", True, data)) is False
 
 
-def test_near_matches_are_flags_and_json() -> None:
+def test_near_matches_are_in_the_hint_and_in_json() -> None:
     added = search(screen("Save", "Safer", "Other"))
     assert json.loads(added["nearest"]) == [
         {"value": "Safer", "selector": {"textEquals": "Safer"}},
         {"value": "Save", "selector": {"textEquals": "Save"}},
     ]
-    assert added["hint"] == "Did you mean --text Safer or --text Save?"
+    assert added["hint"] == 'Did you mean text "Safer" or text "Save"?'
 
 
 def test_the_hint_of_the_step_follows() -> None:
-    assert search(screen("Save"), hint="Look.")["hint"] == "Did you mean --text Save? Look."
+    assert search(screen("Save"), hint="Look.")["hint"] == 'Did you mean text "Save"? Look.'
 
 
 @pytest.mark.parametrize("wanted", [action("press_key", key="back"), action("click", coordinate={"x": 1, "y": 1})])
@@ -86,30 +86,30 @@ def test_a_screen_with_nothing_alike_adds_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "hint"),
+    "wanted",
     [
-        (action("read_key_value_pair", labelMatcher={"textEquals": "Safe"}), "--text Save"),
-        (action("enter_text", matcher={"textEquals": "Safe"}, text="x"), "--text-contains Save"),
-        (action("wait_for_node", matcher={"textEquals": "Safe"}), "--text Save"),
+        action("read_key_value_pair", labelMatcher={"textEquals": "Safe"}),
+        action("enter_text", matcher={"textEquals": "Safe"}, text="x"),
+        action("wait_for_node", matcher={"textEquals": "Safe"}),
     ],
 )
-def test_the_flags_are_those_of_the_action(wanted: Action, hint: str) -> None:
-    assert search(screen("Save"), wanted)["hint"] == f"Did you mean {hint}?"
+def test_every_action_names_its_near_matches(wanted: Action) -> None:
+    assert search(screen("Save"), wanted)["hint"] == 'Did you mean text "Save"?'
 
 
-def test_an_id_keeps_its_flag_in_an_action_that_types() -> None:
+def test_an_id_is_named_as_such() -> None:
     more = '<node class="android.widget.EditText" resource-id="p:id/name" bounds="[0,100][100,120]" />'
     wanted = action("enter_text", matcher={"resourceId": "p:id/nane"}, text="x")
-    assert search(screen(more=more), wanted)["hint"] == "Did you mean --id p:id/name?"
+    assert search(screen(more=more), wanted)["hint"] == 'Did you mean id "p:id/name"?'
 
 
 def test_the_container_is_what_was_not_found() -> None:
     wanted = action("read_text", matcher={"textEquals": "Safe"}, container={"textEquals": "Peple"})
     tree = screen("Save", "People")
-    assert search(tree, wanted, error="CONTAINER_NOT_FOUND")["hint"] == "Did you mean --container-text People?"
-    assert search(tree, wanted)["hint"] == "Did you mean --text Save?"
+    assert search(tree, wanted, error="CONTAINER_NOT_FOUND")["hint"] == 'Did you mean container text "People"?'
+    assert search(tree, wanted)["hint"] == 'Did you mean text "Save"?'
     waited = {"error": "COMMAND_TIMEOUT", "last_error": "CONTAINER_NOT_FOUND"}
-    assert "--container-text" in search(tree, wanted, **waited)["hint"]
+    assert "container text" in search(tree, wanted, **waited)["hint"]
 
 
 @pytest.mark.parametrize(("length", "is_shown"), [(60, True), (61, False)])
@@ -138,10 +138,10 @@ def test_elements_of_an_earlier_snapshot_have_their_references() -> None:
     (match,) = json.loads(added["nearest"])
     assert match == {"value": "Save", "selector": {"textEquals": "Save"}, "ref": match["ref"]}
     assert match["ref"].startswith("e")
-    assert added["hint"] == f"Did you mean --text Save ({match['ref']})?"
+    assert added["hint"] == f'Did you mean text "Save" ({match["ref"]})?'
     wanted = action("read_text", matcher={"textEquals": "Safe"}, container={"textEquals": "Peple"})
     container = search(tree, wanted, error="CONTAINER_NOT_FOUND")
-    assert container["hint"] == "Did you mean --container-text People?"
+    assert container["hint"] == 'Did you mean container text "People"?'
     assert "ref" in json.loads(container["nearest"])[0]
 
 

@@ -11,17 +11,16 @@ from msgspec import UNSET
 from clawperator._base import deadline as _deadline
 from clawperator._base.deadline import Deadline
 from clawperator.contract.execution import Plan, new_execution, validate
-from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.contract.wire import OPERATOR_PACKAGE, TEXT_BYTES, TEXT_SUM, sum_of
+from clawperator.contract.results import ResultEnvelope, StepResult, sum_of
+from clawperator.contract.wire import OPERATOR_PACKAGE, TEXT_BYTES, TEXT_SUM
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import operator
 from clawperator.device.backends.backend import RunWatch
 from clawperator.device.backends.operator import OperatorBackend, OperatorRun, attach_hierarchies
-from clawperator.device.backends.operator_link import Delivered
-from clawperator.device.backends.operator_log import LoggedTree
+from clawperator.device.backends.operator_link import Delivered, LoggedTree
 from clawperator.device.discovery import resolve_device
-from clawperator.device.operators import OperatorChoice
 from clawperator.device.run.run import run_plan
+from clawperator.device.settings import OperatorChoice
 from clawperator.device.setup import version_check
 from clawperator.errors import CODES, ClawError
 from clawperator.policy.gate import approve
@@ -52,7 +51,7 @@ def test_a_large_hierarchy_that_did_not_arrive_is_too_large() -> None:
     data = failed_step({TEXT_BYTES: "1400000", TEXT_SUM: "1"})
 
     assert data["error"] == "SNAPSHOT_TOO_LARGE"
-    assert data["hint"] == "Run 'clawperator snapshot --backend adb'."
+    assert data["hint"] == "Use the backend adb: run 'clawperator snapshot --backend adb'."
     assert not CODES["SNAPSHOT_TOO_LARGE"].retryable
 
 
@@ -95,7 +94,7 @@ def test_a_screen_beyond_the_log_names_the_command_that_reads_it(
         arrived = run_plan(approve(plan), device, package="com.clawperator.operator", backend="adb").envelope
 
     assert too_large.errorCode == "SNAPSHOT_TOO_LARGE"
-    assert too_large.hint == "Run 'clawperator snapshot --backend adb'."
+    assert too_large.hint == "Use the backend adb: run 'clawperator snapshot --backend adb'."
     assert arrived.status == "success"
     assert '"Row 0"' in arrived.stepResults[0].data["text"]
 

@@ -11,15 +11,14 @@ from clawperator._base.deadline import Deadline
 from clawperator.contract.execution import new_execution, validate
 from clawperator.contract.results import StepResult
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.backends import adb_shell
-from clawperator.device.backends.adb import AdbDriver
+from clawperator.device.backends import adb_screen
+from clawperator.device.backends.adb import AdbDriver, host_engine
 from clawperator.device.backends.backend import RunWatch
 from clawperator.device.backends.operator_driver import (
     OperatorDriver,
     check_matched,
     click_selector,
     field_selector,
-    host_engine,
     is_in_place,
     own_guard,
     point_of,
@@ -98,7 +97,7 @@ def test_a_phone_that_lies_on_its_side_is_rotated_from_its_natural_orientation(
 ) -> None:
     lying = SCREEN.replace('rotation="0"', 'rotation="1"').replace("[100,200]", "[200,100]")
     phone = ScriptedShell(wm=reply("Physical size: 100x200\n"))
-    monkeypatch.setattr(adb_shell, "run_shell", phone.shell)
+    monkeypatch.setattr(adb_screen, "run_shell", phone.shell)
 
     def deliver(actions: list[dict[str, Any]]) -> list[StepResult]:
         return [StepResult(action["id"], action["type"], True, {"text": lying}) for action in actions]
@@ -176,7 +175,7 @@ def test_a_capture_reports_the_windows_and_the_frame(count: str, windows: int) -
 
 def test_before_a_capture_the_frame_is_that_of_the_display(monkeypatch: pytest.MonkeyPatch) -> None:
     phone = ScriptedShell(wm=reply("Physical size: 300x400\n"))
-    monkeypatch.setattr(adb_shell, "run_shell", phone.shell)
+    monkeypatch.setattr(adb_screen, "run_shell", phone.shell)
     driver = RecordingOperator().driver()
     assert str(driver.frame()) == "[0,0][300,400]"
     driver.dump()
@@ -186,7 +185,7 @@ def test_before_a_capture_the_frame_is_that_of_the_display(monkeypatch: pytest.M
 
 def test_a_swipe_after_a_capture_goes_to_the_first_display(monkeypatch: pytest.MonkeyPatch) -> None:
     phone = ScriptedShell()
-    monkeypatch.setattr(adb_shell, "run_shell", phone.shell)
+    monkeypatch.setattr(adb_screen, "run_shell", phone.shell)
     driver = RecordingOperator().driver()
     driver.dump()
     assert driver.swipe((1, 2), (3, 4), 5)
@@ -248,7 +247,7 @@ def test_another_failure_of_a_tap_or_key_is_an_error() -> None:
 
 def test_keys_that_the_operator_knows_are_pressed_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     shell = ScriptedShell()
-    monkeypatch.setattr(adb_shell, "run_shell", shell.shell)
+    monkeypatch.setattr(adb_screen, "run_shell", shell.shell)
     phone = RecordingOperator()
     assert phone.driver().key("back") is True
     assert phone.delivered == [[{"id": "a1", "type": "press_key", "params": {"key": "back"}}]]

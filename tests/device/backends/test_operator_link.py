@@ -15,8 +15,8 @@ from clawperator.contract.wire import OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import operator_link as operator
 from clawperator.device.backends.operator_link import Delivered, deliver, operator_not_installed
-from clawperator.device.operators import OperatorChoice
 from clawperator.device.run.run import reconcile
+from clawperator.device.settings import OperatorChoice
 from clawperator.device.setup import version_check
 from clawperator.errors import ClawError
 from clawperator.testing import SimulatedPhone, simulated_phone
@@ -617,7 +617,7 @@ def test_another_variant_is_looked_for_only_where_it_helps(
     monkeypatch.setattr(version_check, "list_packages", installed)
     error = operator_not_installed(package, Device("claw-1", Endpoint(LOCALHOST, 1)), **options)
     assert len(asked) == questions
-    assert (f"but {DEV} is" in error.message, f"--operator-package {DEV}" in error.hint) == (bool(questions),) * 2
+    assert (f"but {DEV} is" in error.message, f"Operator package {DEV}" in error.hint) == (bool(questions),) * 2
     assert (error.details or {}).get("installed") == ([DEV] if questions else None)
     assert error.extra == {
         "broadcastDispatchStatus": "not_sent",
@@ -638,7 +638,7 @@ def test_without_another_variant_the_install_command_is_the_hint(monkeypatch: py
     monkeypatch.setattr(version_check, "list_packages", lambda _: [])
     error = operator_not_installed(PACKAGE, Device("claw-1", Endpoint(LOCALHOST, 1)))
     command = "clawperator operator setup --apk <operator.apk> --device claw-1"
-    assert error.hint == f"Install it with '{command}', or add '--backend adb'."
+    assert error.hint == f"Run '{command}' to install it, or use the backend adb."
     assert error.details == {
         "checkId": "readiness.apk.presence",
         "summary": f"Operator {PACKAGE} is not installed on claw-1",

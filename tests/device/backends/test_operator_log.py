@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract.limits import MAX_HIERARCHY_BYTES
-from clawperator.contract.wire import sum_of
+from clawperator.contract.results import sum_of
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.backends import operator_log
-from clawperator.device.backends.operator_log import (
+from clawperator.device.backends import operator_link
+from clawperator.device.backends.operator_link import (
     LoggedTree,
     LogLines,
     OperatorLogReader,
@@ -329,7 +329,7 @@ def test_a_device_that_does_not_answer_may_still_run_it(error: Exception, monkey
     def stream(*_: object) -> object:
         raise error
 
-    monkeypatch.setattr(operator_log, "ShellStream", stream)
+    monkeypatch.setattr(operator_link, "ShellStream", stream)
     assert has_finished(Device("x", Endpoint("127.0.0.1", 1)), holder(), 60.0) is False
 
 
@@ -343,7 +343,7 @@ def test_the_log_is_read_from_the_time_of_the_command(
         scripts.append(script)
         raise RefusedError("closed")
 
-    monkeypatch.setattr(operator_log, "ShellStream", stream)
+    monkeypatch.setattr(operator_link, "ShellStream", stream)
     has_finished(Device("x", Endpoint("127.0.0.1", 1)), holder(device_time=device_time), 60.0)
     find = f"P=$(pidof {OPERATOR}) || exit 5; echo process $P"
     assert scripts == [f'{find}; exec logcat -b main -v threadtime {since}--pid="${{P%% *}}"']

@@ -153,11 +153,11 @@ def test_deleting_stops_when_the_rest_would_be_cut_off(
 ) -> None:
     monkeypatch.setattr(adb_touch, "_BATCH_SECONDS", 1_000.0)
     bench.shows(field_screen("x" * 4_000, focused=True))
-    bench.doubles.answer("input", Reply(seconds=0.2), when="keyevent *")
-    step = bench.step("enter_text", timeout_ms=1_000, matcher=FIELD, text="new")
+    bench.doubles.answer("input", Reply(seconds=1.0), when="keyevent *")
+    step = bench.step("enter_text", timeout_ms=8_000, matcher=FIELD, text="new")
     assert step.data["error"] == "TEXT_NOT_ACCEPTED"
     assert "100 of 8001 keys were sent, and nothing was typed" in step.data["message"]
-    assert "--timeout" in step.data["hint"]
+    assert "with a timeout of" in step.data["hint"]
     assert len(bench.lines("input")) == 1
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.device.emulators.avd import avd_names, host_abi, read_avd, require_avd
+from clawperator.device.emulators import avd_names, host_abi, read_avd, require_avd
 from clawperator.errors import ClawError
 
 IMAGE = "system-images/android-35/google_apis_playstore/x86_64"

@@ -12,23 +12,27 @@ import msgspec
 import pytest
 
 from clawperator._base.notes import listening
-from clawperator.device.emulators import avd as avds
-from clawperator.device.emulators import emulator
-from clawperator.device.emulators.avd import DEFAULT_NAME, Avd, check_name, host_abi, read_avd, system_image
-from clawperator.device.emulators.emulator import (
+from clawperator.device import emulators
+from clawperator.device.adb.binary import run_tool
+from clawperator.device.emulators import (
+    DEFAULT_NAME,
+    Avd,
     EmulatorTimeouts,
     RunningEmulator,
+    check_name,
     create_avd,
     delete_avd,
     find_tool,
+    host_abi,
     inspect_avd,
     list_avds,
     provision,
+    read_avd,
     require_tools,
-    run_tool,
     running_emulators,
     start_emulator,
     stop_emulator,
+    system_image,
 )
 from clawperator.errors import ClawError
 from clawperator.phone.adb.device import PhoneDevice
@@ -155,7 +159,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     for module in (
         "clawperator._base.deadline",
         "clawperator._base.notes",
-        "clawperator.device.emulators.emulator",
+        "clawperator.device.emulators",
     ):
         monkeypatch.setattr(f"{module}.time", clock)
     return clock
@@ -411,7 +415,7 @@ def test_an_emulator_that_does_not_boot_is_given_up_after_three_minutes(
 ) -> None:
     sdk.make_avd("a")
     sdk.run_avd("a")
-    monkeypatch.setattr(emulator, "_has_booted", lambda _: False)
+    monkeypatch.setattr(emulators, "_has_booted", lambda _: False)
     with pytest.raises(ClawError) as caught:
         provision()
     refused(caught, "EMULATOR_BOOT_TIMEOUT")
@@ -481,7 +485,7 @@ def test_an_emulator_that_does_not_stop_is_given_up_after_half_a_minute(
     sdk: Sdk, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sdk.run_avd("a")
-    monkeypatch.setattr(emulator, "_running_names", lambda: {"a": SERIAL})
+    monkeypatch.setattr(emulators, "_running_names", lambda: {"a": SERIAL})
     with pytest.raises(ClawError) as caught:
         stop_emulator("a")
     refused(caught, "EMULATOR_STOP_FAILED")
@@ -595,8 +599,8 @@ def test_provisioning_prefers_a_booted_emulator_then_the_one_of_that_name(
         )
         for state, name in (text.split() for text in running)
     ]
-    monkeypatch.setattr(emulator, "running_emulators", lambda: found)
-    monkeypatch.setattr(emulator, "_has_booted", lambda _: True)
+    monkeypatch.setattr(emulators, "running_emulators", lambda: found)
+    monkeypatch.setattr(emulators, "_has_booted", lambda _: True)
     reused = provision("mine")
     assert (reused.avdName, reused.serial, reused.reused) == (chosen, f"serial of {chosen}", True)
 
@@ -659,10 +663,10 @@ def test_a_tool_that_hangs_or_is_none_is_an_answer_too(sdk: Sdk) -> None:
 def test_the_avd_folder_goes_by_androids_own_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANDROID_AVD_HOME", raising=False)
     monkeypatch.delenv("ANDROID_USER_HOME", raising=False)
-    assert avds.avd_folder() == os.path.expanduser("~/.android/avd")
+    assert emulators.avd_folder() == os.path.expanduser("~/.android/avd")
     monkeypatch.setenv("ANDROID_USER_HOME", "/u")
-    assert avds.avd_folder() == "/u/avd"
-    assert avds.avd_names() == []
+    assert emulators.avd_folder() == "/u/avd"
+    assert emulators.avd_names() == []
 
 
 def test_records_have_the_documented_members() -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.device.emulators.emulator import ToolRun, find_tool, run_tool, sdk_folders
+from clawperator.device.adb.binary import ToolRun, run_tool, sdk_folders
+from clawperator.device.emulators import find_tool
 
 
 def program(path: Path, script: str = "", mode: int = 0o755) -> str:

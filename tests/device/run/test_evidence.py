@@ -28,7 +28,7 @@ from tests.ui.trees import hierarchy, node
 if TYPE_CHECKING:
     from clawperator.contract.execution import Plan
 
-RUN = FinishedRun(command="click", argv=("clawperator", "click"), deviceId="claw-1", exitCode=0, status="success")
+RUN = FinishedRun(command="click", argv=["clawperator", "click"], deviceId="claw-1", exitCode=0, status="success")
 
 
 def test_a_bundle_is_private_and_its_manifest_lists_every_file(tmp_path: Path) -> None:

@@ -364,3 +364,14 @@ def test_a_reader_does_not_miss_what_was_written_just_before_the_file_was_put_as
     assert b"two" in reader.read()
     assert b"three" in reader.read()
     reader.close()
+
+
+def test_declared_secrets_are_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    monkeypatch.setenv("SHOP_PASSWORD", "hunter2")
+    monkeypatch.setenv("SHOP_PIN", "12")
+    (tmp_path / "clawperator.toml").write_text('secrets = ["SHOP_PASSWORD", "SHOP_PIN"]\n')
+    log_event("x", f"{'a' * 497}hunter2", taskId="login-hunter2", commandId="12", durationMs=12)
+    (line,) = lines()
+    assert (line["taskId"], line["commandId"], line["durationMs"]) == ("login-••••", "••••", 12)
+    assert "hun" not in line["message"]

@@ -17,11 +17,11 @@ from clawperator.contract.execution import Plan, new_execution, validate
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends.backend import RunWatch
-from clawperator.device.operators import OperatorChoice
 from clawperator.device.run import run as run_module
 from clawperator.device.run.host_log import log_file
 from clawperator.device.run.lease import Holder, lease
 from clawperator.device.run.run import add_views, reconcile, run_plan
+from clawperator.device.settings import OperatorChoice
 from clawperator.errors import ClawError, default_hint
 from clawperator.policy.gate import PolicyGate, approve, enforcing, policy_environment
 from clawperator.policy.rules import Policy, read_rule
@@ -531,3 +531,14 @@ def test_a_trace_has_the_outcome_of_each_step() -> None:
         "step look (snapshot_ui): success",
         "step wait (sleep): NODE_NOT_FOUND",
     ]
+
+
+# Secrets
+
+
+def test_nothing_is_sent_while_it_is_unknown_which_secrets_are_declared(tmp_path: Path) -> None:
+    (tmp_path / "clawperator.toml").write_text("secrets = 1\n")
+    backend = ScriptedBackend()
+    with pytest.raises(ClawError) as refused:
+        run(LOOK, backend=backend)
+    assert (refused.value.code, backend.plans) == ("CONFIG_INVALID", [])

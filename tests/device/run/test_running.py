@@ -11,12 +11,11 @@ import pytest
 from msgspec.structs import replace
 
 from clawperator.device import discovery
-from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.backends import operator_log
+from clawperator.device.adb.client import Device, Endpoint, file_name
+from clawperator.device.backends import operator_link
 from clawperator.device.run import running as module
 from clawperator.device.run.lease import SENT, Holder, SentCommand, lease_folder
 from clawperator.device.run.running import RunningExecution, still_running
-from clawperator.device.serials import file_name
 from clawperator.errors import ClawError
 
 OTHER_PID = 1
@@ -252,7 +251,7 @@ def test_the_device_is_asked_whether_it_has_finished_a_command_that_was_left(
         return finished
 
     monkeypatch.setattr(discovery, "resolve_device", lambda serial: Device(serial, Endpoint("127.0.0.1", 1)))
-    monkeypatch.setattr(operator_log, "has_finished", has_finished)
+    monkeypatch.setattr(operator_link, "has_finished", has_finished)
     assert still_running(0) == (() if finished else RUNNING)
     assert asked == [(Device("claw-1", Endpoint("127.0.0.1", 1)), left, 0)]
     assert (path.read_bytes() == b"") == finished

@@ -10,7 +10,7 @@ import pytest
 
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
-from clawperator.contract.results import StepResult
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.device.run.secrets import (
     SecretReader,
     active_recording,
@@ -64,7 +64,9 @@ def test_a_list_and_a_tuple_in_an_error_are_masked(reader: SecretReader) -> None
 
 def test_the_data_of_steps_are_masked(reader: SecretReader) -> None:
     steps = [StepResult("a1", "read_text", True, {"text": f"is {SECRET}"}), StepResult("a2", "sleep", False, {})]
-    assert reader.mask(steps) == [StepResult("a1", "read_text", True, {"text": "is ••••"}), steps[1]]
+    masked = reader.mask(ResultEnvelope("c", "t", "failed", steps, f"no {SECRET}"))
+    shown = [StepResult("a1", "read_text", True, {"text": "is ••••"}), steps[1]]
+    assert masked == ResultEnvelope("c", "t", "failed", shown, "no ••••")
 
 
 def test_an_error_before_a_secret_was_read_stays_as_it_is() -> None:

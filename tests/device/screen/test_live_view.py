@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clawperator.contract.action_params import KEY_CODES
-from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.contract.wire import snapshot_id
+from clawperator.contract.results import ResultEnvelope, StepResult, snapshot_id
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.backends import adb
 from clawperator.device.run.lease import lease

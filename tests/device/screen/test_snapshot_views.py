@@ -19,8 +19,7 @@ from clawperator.device.screen.snapshot_views import numbered_outline, outline_c
 from clawperator.errors import ClawError
 from clawperator.policy.gate import approve
 from clawperator.ui.node import Hierarchy
-from clawperator.ui.outline import outline_of, screen_frame
-from clawperator.ui.outline_text import EarlierLine, earlier_lines, render_outline
+from clawperator.ui.outline import EarlierLine, earlier_lines, outline_of, render_outline, screen_frame
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.write import write_hierarchy
 from tests.support.built_in_screens import BuiltInTap, built_in_screens
@@ -225,7 +224,9 @@ def test_the_change_after_a_tap_on_the_same_page_is_small() -> None:
 
     assert len(sizes) > 100
     assert median(sizes) <= MAX_CHANGE_BYTES
-    documented = re.search(r"a median of (\d+)\s+bytes", (REPOSITORY / "docs" / "snapshots.md").read_text("utf-8"))
+    documented = re.search(
+        r"a median of (\d+)\s+bytes", (REPOSITORY / "docs" / "guides" / "snapshots.md").read_text("utf-8")
+    )
     assert documented is not None
     assert median(sizes) == pytest.approx(int(documented[1]), abs=15)
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.contract.wire import snapshot_id
+from clawperator.contract.results import ResultEnvelope, StepResult, snapshot_id
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.screen import watch as screen_watch
-from clawperator.device.screen.watch import ScreenReport, ScreenWatch, captured_data
+from clawperator.device.screen import live_view
+from clawperator.device.screen.live_view import ScreenReport, ScreenWatch, captured_data
 from clawperator.errors import ClawError
 from clawperator.policy.gate import ApprovedPlan
 from tests.device.screen.test_snapshot_views import xml
@@ -45,7 +44,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def reports(monkeypatch: pytest.MonkeyPatch, *screens: str) -> list[ScreenReport | None]:
     """What a watch reports for each of these screens."""
-    monkeypatch.setattr(screen_watch, "run_plan", Screens(*screens).run_plan)
+    monkeypatch.setattr(live_view, "run_plan", Screens(*screens).run_plan)
     watch = ScreenWatch(DEVICE, package=None, backend="auto")
     return [watch.look(5.0) for _ in screens]
 
@@ -98,7 +97,7 @@ def test_another_order_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_look_has_the_seconds_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     screens = Screens(A_PAGE)
-    monkeypatch.setattr(screen_watch, "run_plan", screens.run_plan)
+    monkeypatch.setattr(live_view, "run_plan", screens.run_plan)
     ScreenWatch(DEVICE, package="com.operator", backend="adb").look(2.5)
     assert screens.asked == {"package": "com.operator", "backend": "adb", "timeout_ms": 2_500}
 

@@ -233,7 +233,7 @@ def test_a_file_that_cannot_be_written_is_an_error_and_no_file(tmp_path: Path) -
     for path in (tmp_path / "none" / "report.json", tmp_path, tmp_path / "link.json"):
         ran = clawperator("doctor", "--report", str(path))
         assert (ran.code, ran.json["code"]) == (1, "FILESYSTEM_FAILED")
-        assert "--report" in ran.json["hint"]
+        assert "in an existing folder" in ran.json["hint"]
     assert not (tmp_path / "other.json").exists()
 
 

@@ -303,7 +303,7 @@ def let_operator(monkeypatch: pytest.MonkeyPatch, answer: "Result | ClawError") 
             raise answer
         return answer
 
-    monkeypatch.setattr("clawperator.device.backends.operator_link.deliver", deliver)
+    monkeypatch.setattr("clawperator.device.setup.device_checks.deliver", deliver)
     monkeypatch.setattr(device_checks, "time", Clock)
     return sent
 
@@ -400,7 +400,7 @@ def test_the_small_job_opens_and_captures_settings(
             raise answer
         return answer
 
-    monkeypatch.setattr("clawperator.device.run.run.run_plan", run_plan)
+    monkeypatch.setattr("clawperator.device.setup.device_checks.run_plan", run_plan)
     check = check_smoke(GONE, OPERATOR_PACKAGE)
     (plan,) = ran
     actions: list[dict[str, Any]] = msgspec.to_builtins(plan.document["actions"])
@@ -602,7 +602,7 @@ def test_an_operator_that_does_not_answer_may_have_no_log(phone: Doubled, monkey
     def no_answer(*_: object, **__: object) -> None:
         raise ClawError("RESULT_ENVELOPE_TIMEOUT", "no result within 5000 ms")
 
-    monkeypatch.setattr("clawperator.device.backends.operator_link.deliver", no_answer)
+    monkeypatch.setattr("clawperator.device.setup.device_checks.deliver", no_answer)
     assert "*#*#2846579#*#*" in written_steps(check_handshake(phone.device, OPERATOR_PACKAGE, vendor=HUAWEI))
     assert "2846579" not in written_steps(check_handshake(phone.device, OPERATOR_PACKAGE))
 

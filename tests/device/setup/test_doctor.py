@@ -347,7 +347,7 @@ def test_without_an_operator_and_a_screen_a_device_is_not_ready(monkeypatch: pyt
     def fail(*_: object, **__: object) -> None:
         raise ClawError("SNAPSHOT_HIERARCHY_UNAVAILABLE", "never idle")
 
-    monkeypatch.setattr("clawperator.device.run.run.run_plan", fail)
+    monkeypatch.setattr("clawperator.device.setup.device_checks.run_plan", fail)
     report = run_doctor("claw-1", None)
     assert (report.ok, by_id(report, "readiness.apk.presence").status) == (False, "fail")
     assert by_id(report, "readiness.adb").code == "SNAPSHOT_HIERARCHY_UNAVAILABLE"

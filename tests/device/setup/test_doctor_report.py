@@ -9,7 +9,7 @@ import pytest
 
 from clawperator.contract.wire import OPERATOR_PACKAGE, OPERATOR_PACKAGES
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.setup import device_checks, doctor, gradle_checks, host_checks
+from clawperator.device.setup import device_checks, doctor, host_checks
 from clawperator.device.setup.device_checks import DeviceFacts
 from clawperator.device.setup.doctor import Repair, Report, report_text, run_doctor
 from clawperator.device.setup.host_checks import Check, Fix, Guidance, Status, Step
@@ -73,9 +73,9 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> ScriptedChecks:
         (host_checks, "check_adb", lambda simulated: scripted.host("adb", simulated)),
         (host_checks, "check_server", lambda simulated: scripted.host("server", simulated)),
         (host_checks, "check_java", lambda: one("java")),
-        (gradle_checks, "check_assembly", lambda _: one("assembly")),
-        (gradle_checks, "check_installation", lambda *_: one("installation")),
-        (gradle_checks, "check_launch", lambda *_: one("launch")),
+        (host_checks, "check_assembly", lambda _: one("assembly")),
+        (host_checks, "check_installation", lambda *_: one("installation")),
+        (host_checks, "check_launch", lambda *_: one("launch")),
         (device_checks, "discover", scripted.discover),
         (device_checks, "check_capability", scripted.capability),
         (device_checks, "check_vendor", lambda *_: one("device.vendor")),
@@ -210,7 +210,7 @@ def restarted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The packages whose service was restarted."""
     packages: list[str] = []
     monkeypatch.setattr(
-        "clawperator.device.setup.install.restart_service", lambda _, package: packages.append(package)
+        "clawperator.device.setup.doctor.restart_service", lambda _, package: packages.append(package)
     )
     return packages
 
@@ -307,7 +307,7 @@ def test_a_fix_that_fails_is_reported_with_its_error(
         raise ClawError("DEVICE_OFFLINE", "device pixel is offline")
 
     assert pauses == []
-    monkeypatch.setattr("clawperator.device.setup.install.restart_service", fail)
+    monkeypatch.setattr("clawperator.device.setup.doctor.restart_service", fail)
     checks.statuses = {"handshake": NOT_RUNNING}
     did = "turned the accessibility service off and on"
     assert run_doctor(None, None, fix=True).repairs == [

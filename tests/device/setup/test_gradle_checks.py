@@ -7,7 +7,7 @@ import pytest
 from clawperator._base.trust import trust_folder
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device.adb.client import Device, Endpoint
-from clawperator.device.setup.gradle_checks import check_assembly, check_installation, check_launch, find_project
+from clawperator.device.setup.host_checks import check_assembly, check_installation, check_launch, find_project
 from tests.support.command_doubles import CommandDoubles, Reply, double_server
 
 GONE = Device("gone", Endpoint("127.0.0.1", 1))
@@ -87,7 +87,7 @@ def test_an_app_was_started_when_an_event_reached_it(tmp_path: Path, reply: Repl
 
 def test_the_app_that_was_built_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     installed: list[tuple[Device, str]] = []
-    monkeypatch.setattr("clawperator.device.adb.sync.install_apk", lambda *given: installed.append(given))
+    monkeypatch.setattr("clawperator.device.setup.host_checks.install_apk", lambda *given: installed.append(given))
     check = check_installation(GONE, "project")
     apk = "project/app/build/outputs/apk/debug/app-debug.apk"
     assert (check.status, check.evidence) == ("pass", {"apk": apk})

@@ -216,7 +216,7 @@ def test_with_two_operators_one_must_be_named(route: Route, tmp_path: Path) -> N
         route.phone_server.phone.packages.remove(DEV)
     assert caught.value.code == "OPERATOR_VERIFY_FAILED"
     assert caught.value.details == {"installed": list(OPERATOR_PACKAGES)}
-    assert caught.value.hint == f"Choose one, for example with '--operator-package {OPERATOR_PACKAGES[0]}'."
+    assert caught.value.hint == f"Choose one of the packages, for example {OPERATOR_PACKAGES[0]}."
     document = caught.value.document()
     assert document["install"] == {"ok": True}
     assert (document["verification"]["ok"], document["verification"]["packageInstalled"]) == (False, True)

@@ -10,9 +10,9 @@ from clawperator._base.deadline import limited
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.device import discovery
 from clawperator.device.adb import binary
+from clawperator.device.adb.client import NO_SERIAL
 from clawperator.device.device_states import RULES_FILE
 from clawperator.device.discovery import resolve_device
-from clawperator.device.serials import NO_SERIAL
 from clawperator.device.setup.device_checks import discover
 from clawperator.device.setup.doctor import run_doctor
 from clawperator.device.setup.host_checks import Check, check_adb, check_server
@@ -89,7 +89,7 @@ def test_devices_with_the_same_serial_are_reported_as_by_commands(answers: Answe
     check, serial = discover(NO_SERIAL)
     assert serial is None
     assert check.code == "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"
-    assert steps(check) == ["Choose one by its USB path, for example with '--device usb:1-1'."]
+    assert steps(check) == ["Choose one by its USB path, for example usb:1-1."]
 
 
 def test_a_device_may_be_chosen_by_its_path(answers: Answers) -> None:

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import NamedTuple, Self
 
 from clawperator.phone.adb.adbd import AdbdServer
-from clawperator.phone.adb.device import Channel, DeviceState
+from clawperator.phone.adb.device import DeviceState, PhoneDevice
 from clawperator.phone.adb.server import AdbServer
+from clawperator.phone.core.kernel import SocketChannel
 from clawperator.phone.shell.pipes import InputStream, OutputStream
 from clawperator.phone.storage.filesystem import Storage
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
@@ -19,7 +20,7 @@ SECONDS = HANG_SECONDS
 NEW, OLD = 0x01000001, 0x01000000
 
 
-class Echo:
+class Echo(SocketChannel):
     """A socket on the phone that echoes its input."""
 
     def __init__(self) -> None:
@@ -35,17 +36,25 @@ class Echo:
         self._queue.put(b"")
 
 
-class FakeDevice:
+class FakeDevice(PhoneDevice):
     """A device with real files and a handful of commands, chosen by the first word."""
 
     def __init__(self, root: str, serial: str = "fake-1") -> None:
-        self.serial = serial
-        self.storage = Storage(root)
+        self._serial = serial
+        self._storage = Storage(root)
         self.now: DeviceState = "device"
         self.ended: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.delayed = threading.Event()
         self.go_on = threading.Event()
         self.go_on.set()
+
+    @property
+    def serial(self) -> str:
+        return self._serial
+
+    @property
+    def storage(self) -> Storage:
+        return self._storage
 
     def state(self) -> DeviceState:
         return self.now
@@ -59,7 +68,7 @@ class FakeDevice:
             self.delayed.set()
             go_on.wait(SECONDS)
 
-    def open_socket(self, name: str) -> Channel | None:
+    def open_socket(self, name: str) -> SocketChannel | None:
         if name == "tcp:9":
             raise ConnectionRefusedError
         return Echo() if name in {"tcp:7", "localabstract:echo", "localfilesystem:/data/local/tmp/echo"} else None

@@ -200,7 +200,7 @@ def test_unread_input_is_released_when_the_command_ends(
             peer.send(b"WRTE", *stream, bytes(40_000))
             peer.send(b"CLSE", *stream)
             assert peer.read()[0] == b"CLSE"
-            wait_until(lambda: server._unread.count(0) == 0)
+            wait_until(lambda: server._unread == 0)
         assert peer.run(b"shell:echo hi") == b"hi\n"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.windows import Display
-from clawperator.phone.render.scene import clock_text, date_text
+from clawperator.phone.render.pen import clock_text, date_text
 from tests.phone.screen import find, found, tap
 
 DOCKED = ["Chrome", "Notes", "Settings", "YouTube"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clawperator.phone.apps import settings
-from clawperator.phone.apps.settings_pages import CHOICES, PAGES
+from clawperator.phone.apps.settings import CHOICES, PAGES
 from clawperator.phone.core.phone import Phone
 from tests.phone.apps.settings_pages import SETTINGS, bar, is_on, part_of, walk
 from tests.phone.screen import execute, find, found, tap, texts, tree, wander

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.cassette.screen import fields, find_target, one_edit_apart, text_before
+from clawperator.phone.cassette.player import fields, find_target, one_edit_apart, text_before
 from clawperator.recording.events import ClickFacts, EventBounds
 from clawperator.ui.parse import parse_hierarchy
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.contract import limits
-from clawperator.contract.action_types import Retry
+from clawperator.contract.action_params import Retry
 from clawperator.contract.actions import ACTIONS, ClickParams
 from clawperator.contract.execution import Execution, needs_host, operator_action, validate
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.clicks import click_kind
 from clawperator.errors import ClawError
-from clawperator.phone.operator.parsing import MAX_ACTIONS, PayloadError, parse_execution
+from clawperator.phone.operator.operator import MAX_ACTIONS, PayloadError, parse_execution
 from clawperator.testing import SimulatedPhone
 from tests.phone.operator.test_operator import log_lines, payload, results
 

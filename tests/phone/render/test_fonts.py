@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clawperator.phone.render.drawing import colour_of, mix
 from clawperator.phone.render.fonts import (
     ELLIPSIS,
     fit_lines,
@@ -14,7 +15,6 @@ from clawperator.phone.render.fonts import (
     text_width,
 )
 from clawperator.phone.render.icons import UNNAMED, app_symbol, icon_name, icon_shapes
-from clawperator.phone.render.theme import colour_of, mix
 
 
 @pytest.mark.random

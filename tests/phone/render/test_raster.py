@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from clawperator.phone.render import raster
 from clawperator.phone.render.drawing import Drawing, Fill, Stamp
 from clawperator.phone.render.icons import icon_shapes
-from clawperator.phone.render.png import rgba
+from clawperator.phone.render.raster import rgba
 from clawperator.ui.node import Bounds
 
 WIDTH, HEIGHT = 60, 90

@@ -11,7 +11,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from clawperator.phone.render.png import compress_rows, join_parts
+from clawperator.phone.render.raster import compress_rows, join_parts
 from tests.phone.render.pictures import close_phones, new_phone, opened, picture
 from tests.phone.screen import tap
 

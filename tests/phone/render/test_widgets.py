@@ -11,9 +11,8 @@ from PIL import ImageChops
 
 from clawperator.phone.core.windows import Display
 from clawperator.phone.render import raster
-from clawperator.phone.render.drawing import Stamp
+from clawperator.phone.render.drawing import DARK, LIGHT, Stamp
 from clawperator.phone.render.fonts import ELLIPSIS, margin
-from clawperator.phone.render.theme import DARK, LIGHT
 from clawperator.phone.toolkit.views import (
     View,
     button,

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clawperator.phone.storage.filesystem import SHARED, Storage, resolve
-from clawperator.phone.storage.sandbox import MAX_DEPTH, STAGING
+from clawperator.phone.storage.filesystem import MAX_DEPTH, SHARED, STAGING, Storage, resolve
 from clawperator.testing import simulated_phone
 from tests.support.hanging import HANG_SECONDS
 
@@ -62,7 +61,8 @@ def test_standard_folders_exist_at_first_use(storage: Storage, root: Path) -> No
 
 def test_a_file_is_the_same_under_every_alias(storage: Storage) -> None:
     storage.write("/sdcard/a", b"one")
-    storage.append("/mnt/sdcard/a", b" two")
+    with storage.open("/mnt/sdcard/a", "ab") as file:
+        file.write(b" two")
     assert storage.read(f"{SHARED}/a") == b"one two"
     assert storage.stat("/storage/self/primary/a").size == 7
 
@@ -212,7 +212,7 @@ def test_a_full_disk_refuses_writes_and_loses_nothing(storage: Storage) -> None:
     storage.full = True
     refused(errno.ENOSPC, lambda: open_file.write(b"x"))
     refused(errno.ENOSPC, lambda: storage.write("/sdcard/a", b"new"))
-    refused(errno.ENOSPC, lambda: storage.append("/sdcard/a", b"new"))
+    refused(errno.ENOSPC, lambda: storage.open("/sdcard/a", "ab"))
     refused(errno.ENOSPC, lambda: storage.mkdir("/sdcard/folder"))
     assert storage.system.full
     assert storage.space().free == 0

@@ -33,7 +33,7 @@ def placed(view: View, area: Bounds = AREA, scrolled: dict[str, tuple[int, int]]
     def home(_: AppContext) -> View:
         return view
 
-    entry = BackStackEntry(AppProcess(app, 1, {}), app.screens["home"], {})
+    entry = BackStackEntry(AppProcess(app, 1, {}, app.fresh_state()), app.screens["home"], {})
     entry.scroll.update(scrolled or {})
     layout = LayoutPass(Display().scale, entry)
     layout.lay_out(view, area, Node({}))

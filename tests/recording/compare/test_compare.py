@@ -198,7 +198,7 @@ def test_a_baseline_without_its_four_checkpoints_is_insufficient(tmp_path: Path,
     assert "firstDivergence" not in ran.json
     assert ran.json["baselineCoverage"]["declared"] == 3
     assert ran.json["reason"].startswith("the demonstration has no event for ")
-    assert "--strategy derived" in ran.json["hint"]
+    assert "strategy derived" in ran.json["hint"]
 
 
 def test_confirm_stands_in_for_save(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_another_app_is_insufficient_and_named(tmp_path: Path) -> None:
     assert ran.json["reason"] == (
         "the demonstration is of com.android.settings, and the rules solax_heuristic are for com.solaxcloud.starter"
     )
-    assert "--strategy derived" in ran.json["hint"]
+    assert "strategy derived" in ran.json["hint"]
     assert ran.json["baseline"] == {"appPackage": "com.android.settings", "checkpointIds": []}
     assert compare(tmp_path, run_of(), flow=[]).json["baseline"]["appPackage"] is None
 
@@ -258,7 +258,7 @@ def test_a_result_that_is_not_a_saved_run_is_rejected(tmp_path: Path, text: str,
     ran = clawperator("recording", "compare", "--baseline", str(baseline(tmp_path)), "--result", result)
     assert (ran.code, ran.json["code"]) == (1, "RECORDING_COMPARE_FAILED")
     assert what.lower() in ran.json["message"].lower()
-    assert "skills run" in ran.json["hint"]
+    assert "result of a skill" in ran.json["hint"]
 
 
 def test_a_newer_minor_version_is_taken(tmp_path: Path) -> None:

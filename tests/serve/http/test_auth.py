@@ -138,6 +138,13 @@ def test_a_browser_exchanges_the_token_for_a_cookie(client: Client) -> None:
     assert client.send("GET", "/schemas", headers=headers).status == 401
 
 
+def test_hints_name_requests_and_on_the_page_commands(client: Client) -> None:
+    missing = "/schemas/nothing"
+    assert client.get(missing).document["error"]["hint"] == "Send GET /schemas to list the names."
+    browser = client.send("GET", missing, headers={"Authorization": "", "Cookie": sign_in(client)})
+    assert browser.document["error"]["hint"] == "Run 'clawperator schema' to list the names."
+
+
 def test_a_wrong_token_gives_no_cookie(client: Client) -> None:
     reply = client.send("POST", "/session", {"token": "x" * 43}, {"Authorization": ""})
     assert (reply.status, reply.code) == (401, "UNAUTHORIZED")

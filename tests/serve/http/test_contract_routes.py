@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from clawperator.device.emulators import emulator
-from clawperator.device.emulators.avd import DEFAULT_NAME
+from clawperator.device import emulators as emulator_module
+from clawperator.device.emulators import DEFAULT_NAME
 from clawperator.device.run.lease import lease
 from clawperator.serve.http.errors import status_of
 from tests.device.emulators.test_emulator import SERIAL as EMULATOR
@@ -87,6 +87,56 @@ def test_snapshot_without_a_body_uses_the_only_device(phone_client: Client) -> N
     assert (reply.status, reply.document["deviceId"]) == (200, "claw-1")
 
 
+def step_of(reply: Reply) -> Any:
+    assert reply.status == 200, reply.body
+    (step,) = reply.document["envelope"]["stepResults"]
+    return step
+
+
+def test_a_snapshot_has_the_views_of_its_action(phone_client: Client) -> None:
+    outline = step_of(phone_client.post("/snapshot", {"view": "outline", "settle": True}))["data"]
+    assert outline["actual_format"] == "outline"
+    cut = step_of(phone_client.post("/snapshot", {"maxTokens": 20}))["data"]
+    assert len(cut["text"]) < len(outline["text"])
+    changes = step_of(phone_client.post("/snapshot", {"since": outline["snapshot_id"]}))["data"]
+    assert changes["actual_format"] == "outline_changes"
+    assert step_of(phone_client.post("/snapshot", {"view": "json"}))["data"]["actual_format"] == "json"
+    assert step_of(phone_client.post("/snapshot"))["data"]["actual_format"] == "hierarchy_xml"
+
+
+def test_a_screenshot_has_the_marks_of_its_action(phone_client: Client) -> None:
+    plain, marked = (step_of(phone_client.post("/screenshot", body))["data"] for body in ({}, {"marks": True}))
+    assert set(marked) > set(plain)
+
+
+@pytest.mark.parametrize(
+    "short",
+    [
+        {"actions": [{"type": "press_key", "params": {"key": "home"}}]},
+        {"actions": [{"type": "press_key", "params": {"key": "home"}}], "timeoutMs": 5_000, "source": "test"},
+        {"actions": [HOME], "commandId": "mine"},
+    ],
+)
+def test_a_short_execution_is_completed(phone_client: Client, short: dict[str, Any]) -> None:
+    reply = phone_client.post("/execute", {"execution": short})
+    assert (step_of(reply)["id"], step_of(reply)["success"]) == (short["actions"][0].get("id", "a1"), True)
+    envelope = reply.document["envelope"]
+    assert envelope["taskId"] == envelope["commandId"]
+    assert envelope["commandId"] == short.get("commandId", envelope["commandId"]) != ""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"timeoutMs": 1}, {"commandId": 7}, {"source": ""}, {"expectedFormat": "html"}, {"taskID": "a"}),
+        *({"actions": []}, {"actions": None}, {"actions": ["click"]}, {"actions": {"type": "sleep"}}),
+    ],
+)
+def test_what_a_short_execution_has_is_validated(phone_client: Client, wrong: dict[str, Any]) -> None:
+    reply = phone_client.post("/execute", {"execution": {"actions": [HOME], **wrong}})
+    assert (reply.status, reply.code) == (400, "EXECUTION_VALIDATION_FAILED")
+
+
 def test_screenshot_writes_a_file_of_the_folder(phone_client: Client, folder: Path) -> None:
     reply = phone_client.post("/screenshot", {"path": "shot.png"})
     assert_golden(reply, 200, "screenshot", folder=str(folder))
@@ -110,6 +160,9 @@ def test_screenshot_writes_a_file_of_the_folder(phone_client: Client, folder: Pa
         ("/snapshot", "text", "INVALID_BODY"),
         ("/snapshot", {"deviceId": None}, "INVALID_DEVICE_ID"),
         ("/snapshot", {"deviceID": "claw-1"}, "INVALID_BODY"),
+        ("/snapshot", {"view": "html"}, "INVALID_BODY"),
+        ("/snapshot", {"settle": 1}, "INVALID_BODY"),
+        ("/snapshot", {"maxTokens": "9"}, "INVALID_BODY"),
         ("/screenshot", {"path": 7}, "INVALID_PATH"),
         ("/screenshot", {"path": ""}, "INVALID_PATH"),
         (f"/skills/{ID}/run", [1], "INVALID_BODY"),
@@ -238,7 +291,7 @@ def test_a_registry_that_cannot_be_read_is_500(
 
 @pytest.fixture
 def emulators(sdk: Sdk, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
-    monkeypatch.setattr(emulator, "EmulatorTimeouts", lambda **_: SOON)
+    monkeypatch.setattr(emulator_module, "EmulatorTimeouts", lambda **_: SOON)
     sdk.make_avd("one")
     with running_server(folder, mode="full") as running:
         yield running.client

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clawperator._base.deadline import Deadline
+from clawperator._base.home import config_file
 from clawperator.errors import ClawError
 from clawperator.serve.http.sse import EventHub, EventLimits
 from tests.serve.http.test_contract_routes import HOME, execution
@@ -81,6 +82,26 @@ def test_a_password_is_in_no_event(phone_client: Client, route: Route) -> None:
     with phone_client.events() as events:
         phone_client.post("/execute", {"execution": execution(opened, type_it)})
         assert secret not in events.next().data + events.next().data
+
+
+def test_a_declared_secret_is_in_no_event_and_no_response(
+    phone_client: Client, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setenv("TITLE", "Search settings")
+    config = Path(config_file())
+    config.write_text('secrets = ["TITLE"]\n')
+    request.addfinalizer(config.unlink)  # the home is shared
+    opened = {"id": "o", "type": "open_app", "params": {"applicationId": "com.android.settings"}}
+    click = {"id": "c", "type": "click", "params": {"matcher": {"textEquals": "Search settings"}}}
+    look = {"id": "l", "type": "snapshot_ui"}
+    with phone_client.events() as events:
+        replies = [phone_client.post("/execute", {"execution": execution(opened, look, click)})]
+        published = events.next().data + events.next().data
+    replies.append(phone_client.get("/screen"))
+    assert replies[0].document["envelope"]["status"] == "success"
+    assert "Display" in published
+    assert "Search settings" not in published
+    assert [b"Search settings" in reply.body for reply in replies] == [False, False]
 
 
 @pytest.mark.parametrize("first", ["enter", "click"])
@@ -195,7 +216,7 @@ def test_a_slow_client_that_reads_again_gets_a_last_event() -> None:
         hub.bind()
         client = hub.subscribe(None)
         for number in range(5):
-            hub._publish("test", b"%d" % number)
+            hub._publish([("test", b"%d" % number)])
         sent: list[str] = []
 
         async def send(message: object) -> None:
@@ -219,8 +240,8 @@ def test_kept_events_are_limited_in_bytes() -> None:
         hub = EventHub(EventLimits(kept_bytes=10_000))
         hub.bind()
         for _ in range(100):
-            hub._publish("test", b"x" * 1_000)
-        return sum(len(kept.data) for kept in hub._kept)
+            hub._publish([("test", b"x" * 1_000)])
+        return sum(len(data) for _, data in hub._kept)
 
     assert asyncio.run(run()) <= 10_000
 

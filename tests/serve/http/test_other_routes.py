@@ -10,7 +10,7 @@ from clawperator.phone.core.faults import FAULTS
 from clawperator.schemas import SCHEMAS, schema
 from tests.recording.compare.test_compare import FLOW, FOUR, run_of
 from tests.recording.samples import click, window, write
-from tests.support.http_client import Client
+from tests.support.http_client import Client, running_server
 
 
 def test_a_simulated_phone_is_started_used_and_stopped(
@@ -98,6 +98,8 @@ def test_recordings_of_the_folder_are_described_exported_and_compared(client: Cl
     [
         ("export", ("input",), "RECORDING_EXPORT_FAILED"),
         ("describe", ("input",), "RECORDING_PARSE_FAILED"),
+        ("parse", ("input",), "RECORDING_PARSE_FAILED"),
+        ("repair", ("input",), "RECORDING_PARSE_FAILED"),
         ("compare", ("baseline", "result"), "RECORDING_COMPARE_FAILED"),
         ("replay", ("input",), "RECORDING_PARSE_FAILED"),
         ("report", ("input",), "REPORT_FAILED"),
@@ -110,6 +112,34 @@ def test_a_recording_that_does_not_exist_is_404(
     assert (reply.status, reply.code) == (404, code)
     described = phone_client.get("/openapi.json").document["paths"][f"/recordings/{path}"]["post"]["responses"]
     assert code in described["404"]["description"]
+
+
+MISSING = {
+    "ROUTE_NOT_FOUND": ("GET /nothing", "GET /snapshot/", "GET /skills/a/b", "GET /page/none.js", "GET //"),
+    "PHONE_NOT_FOUND": (
+        *("GET /phones/none/faults", "POST /phones/none/faults", "POST /phones/none/stop"),
+        *("POST /phones/none/reset", "POST /phones/none/screenshot", "DELETE /phones/none"),
+    ),
+    "EMULATOR_NOT_FOUND": ("POST /android/emulators/none/start", "POST /android/emulators/none/stop"),
+    "SKILL_NOT_FOUND": ("GET /skills/none", "POST /skills/none/run"),
+    "SCHEMA_NOT_FOUND": ("GET /schemas/none",),
+    "RECORDING_SESSION_NOT_FOUND": ("GET /recordings/events?sessionId=none",),
+    "NODE_NOT_FOUND": ("GET /screen/element?screenId=none&node=1",),
+    "DEVICE_NOT_FOUND": (
+        *("GET /screen?deviceId=none", "GET /screen/picture?deviceId=none"),
+        "GET /recordings/events?deviceId=none&sessionId=a",
+    ),
+}
+
+
+@pytest.mark.usefixtures("route")
+@pytest.mark.parametrize("code", MISSING)
+def test_what_does_not_exist_is_404(folder: Path, code: str) -> None:
+    with running_server(folder, mode="full") as running:
+        for request in MISSING[code]:
+            method, path = request.split()
+            reply = running.client.send(method, path)
+            assert (reply.status, reply.code) == (404, code), request
 
 
 def test_an_output_that_cannot_be_written_is_not_404(client: Client, folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clawperator.serve.http import protocol
+from clawperator.serve.http import server
 from clawperator.serve.http.requests import MAX_BODY_BYTES
 from tests.support.http_client import Client, Reply, running_server
 
@@ -79,6 +79,19 @@ def test_another_method_is_405_with_those_that_are_allowed(
 def test_an_invalid_query_is_refused(client: Client, path: str) -> None:
     reply = client.get(path)
     assert (reply.status, reply.code) == (400, "INVALID_QUERY")
+
+
+def test_a_query_has_numbers_and_booleans_as_text(client: Client) -> None:
+    assert client.get("/packages?user=10&thirdParty=true").code == "ADB_NOT_FOUND"
+    assert client.get("/packages?user=current&thirdParty=maybe").code == "INVALID_QUERY"
+
+
+def test_an_error_about_an_action_names_the_field_of_its_route(client: Client) -> None:
+    error = client.post("/snapshot", {"view": "xml", "since": "s1a2b3c4d"}).document["error"]
+    assert error["message"] == "since: needs the view outline"
+    actions = [{"type": "snapshot_ui", "params": {"view": "xml", "since": "s1a2b3c4d"}}]
+    error = client.post("/execute", {"execution": {"actions": actions}}).document["error"]
+    assert error["message"] == "actions.0.params.since: needs the view outline"
 
 
 def test_fields_of_a_body_are_not_taken_from_the_query(client: Client) -> None:
@@ -161,14 +174,14 @@ def test_headers_that_are_too_large_are_refused(client: Client) -> None:
 def test_a_client_that_does_not_send_its_request_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
     with running_server(folder) as running:
         reply = raw(running.client, sent)
         assert (reply.status, reply.code) == (408, "REQUEST_TIMEOUT")
 
 
 def test_a_client_that_drips_its_headers_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
     with (
         running_server(folder) as running,
         socket.create_connection(("127.0.0.1", running.client.port), 30) as slow,
@@ -190,7 +203,7 @@ def test_a_client_that_drips_its_headers_is_refused(folder: Path, monkeypatch: p
 def test_a_second_request_on_a_connection_has_the_same_limit(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
     with (
         running_server(folder) as running,
         socket.create_connection(("127.0.0.1", running.client.port), 30) as slow,
@@ -215,7 +228,7 @@ def test_a_client_that_does_not_send_its_body_is_refused(folder: Path) -> None:
 
 
 def test_connections_over_the_limit_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
     with running_server(folder) as running:
         address = ("127.0.0.1", running.client.port)
         with socket.create_connection(address, 30), socket.create_connection(address, 30):

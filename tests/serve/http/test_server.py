@@ -20,6 +20,7 @@ from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.device import discovery
 from clawperator.errors import ClawError
 from clawperator.serve.access import open_access
+from clawperator.serve.http import calls
 from clawperator.serve.http.app import MountedApp
 from clawperator.serve.http.server import HttpServer, ServeOptions
 from tests.serve.http.test_contract_routes import execution
@@ -200,7 +201,8 @@ def test_too_many_calls_at_once_are_refused(folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(discovery, "list_devices", lambda: list[object]() if release.wait(30) else None)
     with running_server(folder) as running:
         workers = running.server.app.services.workers
-        monkeypatch.setattr(workers, "_most", 2)
+        monkeypatch.setattr(calls, "_MOST_THREADS", 2)
+        monkeypatch.setattr(calls, "_MOST_WAITING", 0)
         threads = [threading.Thread(target=running.client.get, args=("/devices",)) for _ in range(2)]
         for thread in threads:
             thread.start()

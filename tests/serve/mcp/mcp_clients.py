@@ -16,12 +16,11 @@ import mcp_types as types
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from clawperator.agent.compact.tools import COMPACT_TOOLS
+from clawperator.agent.model_tools import COMPACT_TOOLS
 from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.phone.process.server import PhoneServer
 from clawperator.serve.access import open_access
-from clawperator.serve.mcp.definitions import OUTPUT_SCHEMAS
-from clawperator.serve.mcp.server import make_server
+from clawperator.serve.mcp.server import OUTPUT_SCHEMAS, make_server
 from tests.support.hanging import HANG_SECONDS
 
 COMMAND = (sys.executable, "-m", "clawperator", "mcp")

@@ -14,7 +14,7 @@ import pytest
 from mcp.client.client import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 
-from clawperator.agent.compact.tools import COMPACT_TOOLS
+from clawperator.agent.model_tools import COMPACT_TOOLS
 from clawperator.agent.turns.assembly import AgentOptions
 from clawperator.serve.access import open_access
 from clawperator.serve.http.requests import MAX_BODY_BYTES

@@ -12,7 +12,7 @@ import pytest
 from chuk_mcp.protocol.messages import send_initialize, send_tools_call, send_tools_list
 from chuk_mcp.transports.stdio import StdioParameters, stdio_client
 
-from clawperator.agent.compact.tools import COMPACT_TOOLS
+from clawperator.agent.model_tools import COMPACT_TOOLS
 from tests.device.phone_servers import running_phone_server
 from tests.serve.mcp.mcp_clients import (
     COMMAND,
@@ -148,7 +148,7 @@ def test_a_missing_extra_is_an_error_with_the_command_to_install_it(tmp_path: Pa
     [
         (("--permission-mode", "root"), "--permission-mode must be"),
         (("--folder", "/nowhere"), "is not a folder"),
-        (("confg",), "unexpected argument 'confg'"),
+        (("confg",), "expected one of config"),
         (("config", "emacs"), "unknown MCP client 'emacs'"),
     ],
 )

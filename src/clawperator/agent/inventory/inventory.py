@@ -4,22 +4,26 @@ Commands are those of ``clawperator`` and ``claw``, the skills of the registry, 
 and no skill or plugin can replace a name or an alias of a built-in command.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
+from clawperator._base.environment import is_working_folder
+from clawperator._base.files import open_regular
 from clawperator._base.text import nearest, printable
-from clawperator.agent.ports import Level, Tool
-from clawperator.commands.claw import CLAW_COMMANDS
-from clawperator.commands.model import Command
-from clawperator.commands.registry import all_commands, command_names
+from clawperator._base.trust import folder_trust
+from clawperator.agent.cancellation import TurnCancelledError
+from clawperator.agent.ports import LEVELS, Level, Tool, ToolResult
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.commands import Command, all_commands, command_names
 from clawperator.errors import ClawError
-
-# TYPE_CHECKING without importing typing at start-up; plugins are loaded only for a list of commands.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from clawperator.agent.inventory.plugins import PluginScan
+from clawperator.operations.claw import CLAW_COMMANDS, FOR_USERS
 
 Kind = Literal["command", "tool"]
 
@@ -28,6 +32,8 @@ APP_NAMES = (
     *("settings", "youtube", "solar", "solax", "browser", "chrome", "contacts", "notes", "camera", "gallery"),
     *("calculator", "calendar", "clock", "gmail", "maps", "messages", "spotify", "whatsapp"),
 )
+# The tools of simple mode: read the screen, click and type.
+SIMPLE_TOOLS = frozenset(name for name, row in ACTIONS.items() if row.in_simple_mode)
 _SKILL_LEVEL: Level = "act"
 _LONGEST_SHOWN = 200
 _LONGEST_GUESSED = 64
@@ -60,14 +66,18 @@ class Inventory(Struct, frozen=True):
 
     def find(self, name: str) -> InventoryEntry:
         """Find an entry by name or alias, case-insensitive; ``COMMAND_NOT_FOUND`` or ``TOOL_NOT_FOUND``."""
-        wanted = _key(name)
+        wanted = _key(name if self.kind == "tool" else name.replace("_", "-"))
         for entry in self.entries:
             if _key(entry.name) == wanted:
                 return entry
         for entry in self.entries:
-            if any(_key(alias) == wanted for alias in entry.aliases):
+            if any(_key(alias) in (wanted, _key(name)) for alias in entry.aliases):
                 return entry
         raise self._not_found(name.strip())
+
+    def of(self, family: str) -> tuple[InventoryEntry, ...]:
+        """The entries of a family."""
+        return tuple(entry for entry in self.entries if entry.family == family)
 
     def _not_found(self, name: str) -> ClawError:
         known = [text for e in self.entries for text in (e.name, *e.aliases)]
@@ -86,31 +96,21 @@ class Inventory(Struct, frozen=True):
         )
 
 
-class CommandGraph(Struct, frozen=True):
-    """Commands grouped by origin."""
-
-    builtins: tuple[InventoryEntry, ...]
-    plugin_like: tuple[InventoryEntry, ...]
-    skill_like: tuple[InventoryEntry, ...]
-
-    @property
-    def total(self) -> int:
-        return len(self.builtins) + len(self.plugin_like) + len(self.skill_like)
-
-
 def command_inventory(registry: str | None = None, *, plugins: "PluginScan | None" = None) -> Inventory:
     """All commands. A broken registry, skill or plugin becomes a warning.
 
     ``registry`` is the skills registry, as for ``open_registry``; ``plugins`` avoids discovering them again.
     """
     if plugins is None:
-        from clawperator.agent.inventory.plugins import discover_plugins
-
         plugins = discover_plugins()
     entries = list(builtin_commands())
     taken = {_key(name): entry for entry in entries for name in (entry.name, *entry.aliases)}
     warnings = [*plugins.warnings]
-    for entry in (*_skills(registry, warnings), *_plugins(plugins)):
+    found = [
+        InventoryEntry("command", one.name, one.source_hint, one.responsibility, "plugin", level=one.level)
+        for one in plugins.plugins
+    ]
+    for entry in (*_skills(registry, warnings), *found):
         other = taken.setdefault(_key(entry.name), entry)
         if other is entry:
             entries.append(entry)
@@ -140,13 +140,26 @@ def tool_inventory(rows: Sequence[Tool]) -> Inventory:
     return Inventory("tool", tuple(entries.values()), tuple(warnings))
 
 
-def group_by_origin(inventory: Inventory) -> CommandGraph:
-    """Group the commands of an inventory by origin."""
-
-    def of(*families: str) -> tuple[InventoryEntry, ...]:
-        return tuple(entry for entry in inventory.entries if entry.family in families)
-
-    return CommandGraph(of("builtin"), of("plugin"), of("skill"))
+def filter_tools(
+    tools: Iterable[Tool],
+    *,
+    simple_mode: bool = False,
+    include_mcp: bool = True,
+    deny_tools: Iterable[str] = (),
+    deny_prefixes: Iterable[str] = (),
+) -> tuple[Tool, ...]:
+    """Filter tools: simple mode first, then MCP tools, then denied names and prefixes."""
+    kept = [tool for tool in tools if not simple_mode or tool.name in SIMPLE_TOOLS]
+    if not include_mcp:
+        kept = [tool for tool in kept if "mcp" not in f"{tool.name} {tool.source_hint}".casefold()]
+    names = {name.strip().casefold() for name in deny_tools}
+    prefixes = tuple(prefix.strip().casefold() for prefix in deny_prefixes if prefix.strip())
+    return tuple(
+        tool
+        for tool in kept
+        if names.isdisjoint(name.casefold() for name in (tool.name, *tool.aliases))
+        and not tool.name.casefold().startswith(prefixes)
+    )
 
 
 def builtin_commands() -> Iterator[InventoryEntry]:
@@ -158,9 +171,8 @@ def builtin_commands() -> Iterator[InventoryEntry]:
             path = f"{command.name} {verb.name}"
             yield _builtin("clawperator", path, verb, command_names(path))
     for command in CLAW_COMMANDS:
-        if command.for_users:
-            continue
-        yield _builtin("claw", command.name, command, command.synonyms)
+        if command.name not in FOR_USERS:
+            yield _builtin("claw", command.name, command, command.synonyms)
 
 
 def _builtin(
@@ -217,13 +229,215 @@ def _skill(row: Mapping[str, Any]) -> InventoryEntry:
     )
 
 
-def _plugins(scan: "PluginScan") -> Iterator[InventoryEntry]:
-    for plugin in scan.plugins:
-        yield InventoryEntry(
-            "command", plugin.name, plugin.source_hint, plugin.responsibility, "plugin", level=plugin.level
-        )
-
-
 def _key(name: str) -> str:
     """Names are compared without case and extra spaces."""
     return " ".join(name.split()).casefold()
+
+
+GROUP = "clawperator.plugins"
+_HEADING = f"[{GROUP}]".encode()
+_LONGEST_NAME = 128
+_LONGEST_PLUGIN_TEXT = 500
+_MOST_PLUGINS = 200
+_MOST_METADATA_BYTES = 1024 * 1024
+_MARKS = frozenset("._-")
+
+
+class PluginContext(Struct, frozen=True):
+    """The environment of a plugin: the working folder, the selected phone, and the sessions' directory."""
+
+    folder: str = "."
+    device: str | None = None
+    directory: str | None = None
+
+
+PluginFunction = Callable[[str, PluginContext], Any]
+
+
+class Plugin(Struct, frozen=True):
+    """A loaded plugin. ``value`` is its entry point, ``module:attribute``."""
+
+    name: str
+    distribution: str
+    value: str
+    responsibility: str
+    run: PluginFunction
+    level: Level = "act"
+
+    @property
+    def source_hint(self) -> str:
+        return f"plugins/{self.distribution}/{self.value}"
+
+
+class PluginScan(Struct, frozen=True):
+    """The plugins that loaded, and warnings for those that did not."""
+
+    plugins: tuple[Plugin, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def discover_plugins() -> PluginScan:
+    """Load all plugins. One that fails to load becomes a warning."""
+    if not _may_have_plugins():
+        return PluginScan()
+    from importlib import metadata
+
+    plugins: dict[str, Plugin] = {}
+    warnings: list[str] = []
+    try:
+        points = sorted(metadata.entry_points(group=GROUP), key=lambda point: (point.name, _distribution(point)))
+    except Exception as e:  # noqa: BLE001 - the metadata of any distribution may be damaged
+        return PluginScan(warnings=(f"cannot list plugins: {_describe(e)}",))
+    for point in points[:_MOST_PLUGINS]:
+        distribution, key = _distribution(point), point.name.casefold()
+        problem = _untrusted(point)
+        if not _is_name(point.name):
+            problem = "names consist of letters, digits, dots, _ and -"
+        elif not problem and key in plugins:
+            problem = f"the name is taken by {plugins[key].distribution}"
+        elif not problem:
+            try:
+                with _silenced():
+                    plugins[key] = _load(point, distribution)
+            except (Exception, SystemExit) as e:  # noqa: BLE001 - third-party code
+                problem = f"it does not load: {_describe(e)}"
+        if problem:
+            label = f"plugin {printable(point.name)[:_LONGEST_NAME]!r} of {distribution}"
+            warnings.append(f"{label} ignored: {problem}")
+    if len(points) > _MOST_PLUGINS:
+        warnings.append(f"{len(points) - _MOST_PLUGINS} plugins after the first {_MOST_PLUGINS} ignored")
+    return PluginScan(tuple(plugins.values()), tuple(warnings))
+
+
+def run_plugin(plugin: Plugin, prompt: str, context: PluginContext) -> ToolResult:
+    """Run a plugin. ``PLUGIN_FAILED`` when it raises, or returns an invalid value.
+
+    A ``ClawError`` that it lets through, such as ``NO_DEVICES``, is raised unchanged.
+    """
+    try:
+        with _silenced():
+            answer = plugin.run(prompt, context)
+    except (ClawError, TurnCancelledError):
+        raise
+    except (Exception, SystemExit) as e:
+        raise _failed(plugin, f"raised {_describe(e)}") from e
+    if isinstance(answer, str):
+        return ToolResult(handled=True, message=answer)
+    if not isinstance(answer, dict):
+        raise _failed(plugin, f"returned {type(answer).__name__}, not a string or a dict")
+    try:
+        document = msgspec.json.decode(msgspec.json.encode(answer))
+    except (TypeError, ValueError, RecursionError, OverflowError) as e:
+        raise _failed(plugin, f"returned a value that is not JSON: {_describe(e)}") from e
+    message = document.get("message")
+    return ToolResult(
+        handled=True, message=message if isinstance(message, str) else f"{plugin.name} finished", result=document
+    )
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Discard what a plugin prints: stdout is for the one document."""
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        yield
+
+
+def _may_have_plugins() -> bool:
+    """Whether all metadata must be read, which takes longer than most commands.
+
+    False only when every entry of ``sys.path`` is a folder, and no distribution there names the group.
+    """
+    for entry in dict.fromkeys(sys.path):
+        folder = entry or os.curdir
+        try:
+            with os.scandir(folder) as entries:
+                names = [
+                    entry.name for entry in entries if entry.name.endswith((".dist-info", ".egg-info", ".egg"))
+                ]
+        except FileNotFoundError:
+            continue
+        except OSError:
+            if os.path.isfile(folder):  # a zip file, which may contain distributions
+                return True
+            continue
+        if any(_names_group(os.path.join(folder, name)) for name in names):
+            return True
+    return any(map(_finds_distributions, sys.meta_path))
+
+
+def _names_group(distribution: str) -> bool:
+    if distribution.endswith(".egg"):
+        return True
+    try:
+        with open_regular(os.path.join(distribution, "entry_points.txt")) as file:
+            text = file.read(_MOST_METADATA_BYTES)
+    except OSError:
+        return False
+    return _HEADING in text.replace(b" ", b"")
+
+
+def _finds_distributions(finder: object) -> bool:
+    """Whether a third-party importer finds distributions."""
+    home = getattr(finder, "__module__", "") or ""
+    return hasattr(finder, "find_distributions") and not home.startswith(("_frozen_importlib", "importlib"))
+
+
+def _distribution(point: Any) -> str:
+    try:
+        return printable(str(point.dist.name))[:_LONGEST_NAME]
+    except Exception:  # noqa: BLE001 - metadata without a name, or none at all
+        return "unknown"
+
+
+def _untrusted(point: Any) -> str:
+    """Why a plugin in the working folder itself is not loaded; empty when it may be."""
+    try:
+        place = str(point.dist.locate_file(""))
+    except Exception:  # noqa: BLE001 - metadata without a place
+        return ""
+    if not is_working_folder(place or os.curdir):
+        return ""
+    trust = folder_trust(os.curdir)
+    return "" if trust.is_trusted else trust.advice
+
+
+def _is_name(name: str) -> bool:
+    plain = all(c.isascii() and (c.isalnum() or c in _MARKS) for c in name)
+    return plain and 0 < len(name) <= _LONGEST_NAME and name[0].isalnum()
+
+
+def _load(point: Any, distribution: str) -> Plugin:
+    found = point.load()
+    if isinstance(found, type):
+        found = found()
+    run = getattr(found, "run", None)
+    if callable(run):
+        responsibility = getattr(found, "responsibility", None)
+        if not isinstance(responsibility, str):
+            raise TypeError("responsibility is not a string")
+    elif callable(found):
+        run, responsibility = found, found.__doc__ or ""
+    else:
+        raise TypeError("neither a function nor an object with run")
+    level = getattr(found, "level", "act")
+    if level not in LEVELS:
+        raise ValueError(f"invalid level {level!r}: use {', '.join(LEVELS)}")
+    first = next(iter(responsibility.strip().splitlines()), "")
+    return Plugin(
+        point.name, distribution, printable(point.value), printable(first)[:_LONGEST_PLUGIN_TEXT], run, level
+    )
+
+
+def _failed(plugin: Plugin, reason: str) -> ClawError:
+    return ClawError(
+        "PLUGIN_FAILED",
+        f"plugin {plugin.name!r} {reason}",
+        hint=f"Run 'claw show-command {plugin.name}' to see its source.",
+        details={"distribution": plugin.distribution, "value": plugin.value},
+        operation="plugin.run",
+        target=plugin.name,
+    )
+
+
+def _describe(error: BaseException) -> str:
+    return printable(f"{type(error).__name__}: {error}")[:_LONGEST_PLUGIN_TEXT]

@@ -50,50 +50,14 @@ _EDGES = re.compile(r"^\W+|\W+$")
 _WORD = re.compile(r"[^\W_]+")
 
 # Words without meaning for routing, and the names of the programs, which occur in every entry.
-STOP_WORDS = frozenset(
-    (
-        *(
-            "a",
-            "an",
-            "the",
-            "this",
-            "that",
-            "these",
-            "those",
-            "some",
-            "any",
-            "all",
-            "and",
-            "or",
-            "but",
-            "if",
-            "so",
-        ),
-        *("i", "me", "my", "we", "us", "our", "you", "your", "he", "she", "it", "its", "they", "them", "their"),
-        *(
-            "am",
-            "is",
-            "are",
-            "was",
-            "were",
-            "be",
-            "been",
-            "do",
-            "does",
-            "did",
-            "done",
-            "has",
-            "have",
-            "had",
-            "can",
-        ),
-        *("could", "would", "should", "will", "shall", "may", "might", "must", "let", "please", "now", "then"),
-        *("of", "in", "on", "at", "to", "into", "onto", "from", "by", "for", "with", "about", "as", "than", "up"),
-        *("what", "which", "who", "whose", "when", "where", "why", "how", "there", "here", "not", "no", "just"),
-        *("want", "need", "like", "make", "me", "give", "use", "using", "also", "too", "very", "it's", "what's"),
-        *("claw", "clawperator"),
-    )
-)
+_STOP_WORDS = """
+    a an the this that these those some any all and or but if so i me my we us our you your he she it its they
+    them their am is are was were be been do does did done has have had can could would should will shall may
+    might must let please now then of in on at to into onto from by for with about as than up what which who
+    whose when where why how there here not no just want need like make give use using also too very it's what's
+    claw clawperator
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 # Each line is a group of synonyms. A word may be in one line only.
 _SYNONYM_GROUPS = (

@@ -1,8 +1,8 @@
-"""Connections to stdio MCP servers, with the official SDK (extra ``mcp``). They run on the event loop of a pool.
+"""Connections to MCP servers, with the official SDK (extra ``mcp``). They run on the event loop of a pool.
 
-The SDK's session does the handshake, matches answers to requests and answers the server's own requests. The
-process is ours: that of the SDK has no limit for a line or for stderr and no exit code, and children of a server
-that exits stay.
+The SDK's session does the handshake, matches answers to requests and answers the server's own requests, over stdio
+or streamable HTTP. The process of a stdio server is ours: that of the SDK has no limit for a line or for stderr
+and no exit code, and children of a server that exits stay.
 
 A server gets a few variables of our environment (``_base/environment.py``), and those of its settings. Nothing
 else is passed on: it must not see keys of models and of other servers.
@@ -11,6 +11,7 @@ else is passed on: it must not see keys of models and of other servers.
 import asyncio
 import logging
 import os
+import re
 import signal
 from asyncio.subprocess import SubprocessStreamProtocol
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -18,9 +19,11 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal
 
 import anyio
+import httpx2
 import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client import ClientSession
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
@@ -32,7 +35,7 @@ from clawperator._base.deadline import Deadline
 from clawperator._base.environment import child_environment, is_inherited
 from clawperator._base.files import why
 from clawperator._base.text import encodable, printable
-from clawperator.agent.lenient_json import read_json
+from clawperator._base.typed import read_json
 from clawperator.agent.settings import McpServer
 from clawperator.errors import ClawError, RefusedError
 from clawperator.policy.gate import policy_environment
@@ -51,6 +54,8 @@ _LONGEST_STDERR = 2_000
 _SHORTEST_SECRET = 6
 # The setting that limits each phase.
 _TIMEOUT_SETTINGS = {"initialize_handshake": "initialize", "tool_discovery": "list", "invocation": "call"}
+_FIRST_ERROR_STATUS = 400
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _Received = MemoryObjectSendStream[SessionMessage | Exception]
 _Sent = MemoryObjectReceiveStream[SessionMessage]
 
@@ -64,6 +69,40 @@ class _Dispatcher(JSONRPCDispatcher[TransportContext]):
     async def send_raw_request(self, *args: Any, **more: Any) -> dict[str, Any]:
         self.result = await super().send_raw_request(*args, **more)
         return self.result
+
+
+class _LimitedTransport(httpx2.AsyncHTTPTransport):
+    """Ends an answer that is too long to be read. ``problem`` is what failed last: the session does not tell."""
+
+    problem = ""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            response = await super().handle_async_request(request)
+        except (httpx2.HTTPError, OSError) as e:
+            self.problem = f"{type(e).__name__}: {e}"
+            raise
+        if response.status_code >= _FIRST_ERROR_STATUS:
+            self.problem = f"HTTP status {response.status_code}"
+        response.stream = _LimitedStream(response.stream, self)
+        return response
+
+
+class _LimitedStream(httpx2.AsyncByteStream):
+    def __init__(self, stream: Any, transport: _LimitedTransport) -> None:
+        self._stream, self._transport = stream, transport
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        read = 0
+        async for part in self._stream:
+            read += len(part)
+            if read > LONGEST_LINE:
+                self._transport.problem = f"an answer of more than {LONGEST_LINE} bytes"
+                raise httpx2.ReadError(self._transport.problem)
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class ServerConnection:
@@ -83,6 +122,7 @@ class ServerConnection:
         self._grace = _QUICK_GRACE_SECONDS
         self._stderr = b""
         self._end = ""  # why no answer can come any more
+        self._transport: _LimitedTransport | None = None
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """The tool descriptions of the server, all pages."""
@@ -137,17 +177,23 @@ class ServerConnection:
                 return
             await self.close(is_quick=True)
         server = self._server
-        self._variables = child_environment(f"mcp {self._name}", server.env, pass_env=server.pass_env)
-        self._variables |= policy_environment()
         self._process, self._stderr, self._end = None, b"", ""
         started = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._run(started))
+        if server.url:
+            self._variables = await self._headers()
+            self._transport = _LimitedTransport()
+            self._task = asyncio.create_task(self._run_http(started))
+        else:
+            self._variables = child_environment(f"mcp {self._name}", server.env, pass_env=server.pass_env)
+            self._variables |= policy_environment()
+            self._task = asyncio.create_task(self._run(started))
         async with self._phase("initialize_handshake", "initialize"):
             try:
                 self._session: ClientSession = await started
             except (OSError, ValueError) as e:
                 program = getattr(e, "filename", None) or server.command
-                raise await self._failed("spawn_connect", f"cannot start {program}: {why(e)}") from e
+                problem = f"cannot start {program}: {why(e)}" if program else str(e)
+                raise await self._failed("spawn_connect", problem) from e
             try:
                 await self._session.initialize()
             except MCPError as rejection:
@@ -179,11 +225,39 @@ class ServerConnection:
             problem = str(e).partition("For further information")[0]
             raise await self._failed(phase, f"invalid answer to {method}: {' '.join(problem.split())}") from None
         except MCPError as e:
+            if self._transport is not None and self._transport.problem:
+                raise await self._failed(phase, f"{method} failed: {self._transport.problem}") from None
             if not self._end:
                 raise await self._failed(phase, f"{method} rejected: {e.message}") from None
             await self._exits(_QUICK_GRACE_SECONDS, with_stderr=True)
             last = self._stderr_text.rpartition("\n")[2]
             raise await self._failed(phase, f"{self._end} {method}{': ' if last else ''}{last}") from None
+
+    async def _headers(self) -> dict[str, str]:
+        """The headers with the values of the variables that they name."""
+        headers = self._server.headers
+        named = {name for value in headers.values() for name in _VARIABLE.findall(value)}
+        if missing := sorted(name for name in named if not os.environ.get(name)):
+            raise await self._failed("spawn_connect", f"the variable {missing[0]} is not set")
+        return {name: _VARIABLE.sub(lambda found: os.environ[found[1]], value) for name, value in headers.items()}
+
+    async def _run_http(self, started: asyncio.Future[ClientSession]) -> None:
+        """Keep a session with the server at the URL until this task is cancelled."""
+        limits = self._server.timeouts
+        timeout = httpx2.Timeout(max(limits.initialize, limits.list, limits.call), connect=limits.initialize)
+        info = types.Implementation(name="clawperator", version=__version__)
+        client = httpx2.AsyncClient(headers=dict(self._variables), timeout=timeout, transport=self._transport)
+        async with (
+            client,
+            streamable_http_client(
+                self._server.url, http_client=client, max_sse_event_size=LONGEST_LINE
+            ) as streams,
+        ):
+            self._dispatcher = _Dispatcher(*streams)
+            async with ClientSession(dispatcher=self._dispatcher, client_info=info) as session:
+                if not started.done():
+                    started.set_result(session)
+                await asyncio.Event().wait()
 
     async def _run(self, started: asyncio.Future[ClientSession]) -> None:
         """Run the process and a session with it until this task is cancelled.

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 import msgspec
 from msgspec import Struct
 
-from clawperator._base.text import encodable, printable
+from clawperator._base.text import printable
+from clawperator._base.typed import compact_json, read_json
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
-from clawperator.agent.lenient_json import read_json
-from clawperator.agent.ports import Level, Tool, ToolContext, ToolResult
+from clawperator.agent.ports import Level, Tool, ToolContext, ToolResult, failed_result
 from clawperator.agent.settings import McpServer
 from clawperator.errors import ClawError, RefusedError, extra
 
@@ -272,10 +272,9 @@ def _run(pool: McpPool, server: str, tool: str, params: Mapping[str, Any], conte
     try:
         result = pool.call(server, tool, params, context.deadline)
     except ClawError as e:
-        return ToolResult(handled=False, message=e.message, error=e)
+        return failed_result(e)
     except RefusedError as e:
-        error = _tool_failed(server, tool, str(e))
-        return ToolResult(handled=False, message=error.message, error=error)
+        return failed_result(_tool_failed(server, tool, str(e)))
     message = headline(tool, result)
     if result.get("isError") is True:
         return ToolResult(False, message, result, _tool_failed(server, tool, message))
@@ -299,7 +298,7 @@ def headline(tool: str, result: dict[str, Any]) -> str:
     """One line: the first line of the text, or for an error or a JSON document all of it."""
     text = "\n".join(text for text in map(_block_text, _blocks(result)) if text).strip()
     if not text and result.get("structuredContent") is not None:
-        text = _compact(result["structuredContent"])
+        text = compact_json(result["structuredContent"])
     if not text:
         summary = ", ".join(filter(None, map(_describe, _blocks(result))))
         return _cut(f"{printable(tool)} returned {summary}" if summary else f"{printable(tool)} returned no text")
@@ -325,7 +324,7 @@ def model_text(result: dict[str, Any]) -> str:
             lines.append(_plain(texts[-1]))
     structured = result.get("structuredContent")
     if structured is not None and not _is_repeated(structured, texts):
-        lines.append(_compact(structured))
+        lines.append(compact_json(structured))
     return "\n".join(lines) or "(nothing)"
 
 
@@ -375,7 +374,7 @@ def _read(text: str) -> Any:
 
 
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else _compact(value)
+    return value if isinstance(value, str) else compact_json(value)
 
 
 def _is_repeated(structured: Any, texts: list[Any]) -> bool:
@@ -384,10 +383,3 @@ def _is_repeated(structured: Any, texts: list[Any]) -> bool:
     wrapped = values[0] if len(values) == 1 else structured
     items = wrapped if isinstance(wrapped, list) else [wrapped]
     return structured in texts or wrapped in texts or list(map(_plain, items)) == list(map(_plain, texts))
-
-
-def _compact(value: Any) -> str:
-    try:
-        return msgspec.json.encode(encodable(value), enc_hook=str).decode()
-    except (TypeError, ValueError, RecursionError):
-        return str(encodable(repr(value)))

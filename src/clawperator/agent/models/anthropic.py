@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._base.text import encodable, printable
-from clawperator.agent.lenient_json import read_raw_json
+from clawperator._base.text import encodable
+from clawperator._base.typed import read_raw_json
+from clawperator.agent.model_tools import ToolDefinition
 from clawperator.agent.models.brain import SYSTEM_PROMPT, ModelBrain
 from clawperator.agent.models.config import ModelConfig
 from clawperator.agent.models.conversation import (
-    FinishedCall,
     Message,
     Reply,
     SentResult,
@@ -19,10 +19,10 @@ from clawperator.agent.models.conversation import (
     check_call_count,
     conversation_messages,
     requested_calls,
+    stop_reason,
     token_count,
 )
 from clawperator.agent.models.http import ServerEvent, invalid_reply, stream_error
-from clawperator.agent.models.tools import ToolDefinition
 from clawperator.agent.ports import BrainRequest, Usage
 
 _CACHE = {"type": "ephemeral"}
@@ -31,7 +31,6 @@ _HEADERS = {"anthropic-version": "2023-06-01"}
 _MOST_TOKENS = 4_096
 # Stop reasons with which the model itself ends a reply. With any other reason the service stopped it.
 _ENDED = ("end_turn", "tool_use", "stop_sequence")
-_LONGEST_REASON = 80
 
 
 class AnthropicBrain(ModelBrain):
@@ -61,7 +60,8 @@ class AnthropicBrain(ModelBrain):
         return self._send(path, body, lambda: _Reader(self._config, request), request, _HEADERS).reply()
 
     def _result_messages(self, reply: Reply, results: Sequence[SentResult]) -> list[Message]:
-        uses = (_tool_use(result.call) for result in results)
+        calls = (result.call for result in results)
+        uses = ({"type": "tool_use", "id": call.id, "name": call.name, "input": call.params} for call in calls)
         content = [next(uses) if block is None else block for block in reply.memory]
         answers = [
             {
@@ -96,10 +96,6 @@ def _with_markers(messages: Sequence[Message], settled: int) -> list[Message]:
         if marked[at]["role"] == "user" and blocks:
             marked[at] = {**marked[at], "content": [*blocks[:-1], {**blocks[-1], "cache_control": _CACHE}]}
     return marked
-
-
-def _tool_use(call: FinishedCall) -> dict[str, Any]:
-    return {"type": "tool_use", "id": call.id, "name": call.name, "input": call.params}
 
 
 class _Kind(Struct):
@@ -143,17 +139,6 @@ class _StreamEvent(Struct):
     usage: Any = None
 
 
-class _Step(Struct, frozen=True):
-    """One change of a reply: a block starts or grows, or the stop reason or usage is set."""
-
-    index: int = 0
-    block: _Block | None = None
-    delta: _Delta | None = None
-    stop_reason: str = ""
-    usage: Any = None
-    is_last: bool = False
-
-
 _BLOCKS = ("text", "tool_use", "thinking", "redacted_thinking")
 # The kind of block that each kind of delta extends.
 _DELTAS = {
@@ -163,33 +148,6 @@ _DELTAS = {
     "signature_delta": "thinking",
 }
 _USAGE_FIELDS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-
-
-def _steps_of_event(document: Any) -> list[_Step]:
-    """The changes of an event. Unknown events are ignored."""
-    kind = msgspec.convert(document, _Kind).type
-    if kind == "message_stop":
-        return [_Step(is_last=True)]
-    if kind not in ("message_start", "content_block_start", "content_block_delta", "message_delta"):
-        return []
-    event = msgspec.convert(document, _StreamEvent)
-    if kind == "message_start":
-        return [_Step(usage=event.message.get("usage"))] if isinstance(event.message, dict) else []
-    if kind == "message_delta":
-        delta = msgspec.convert(event.delta or {}, _Delta)
-        return [_Step(stop_reason=delta.stop_reason or "", usage=event.usage)]
-    if kind == "content_block_start":
-        return [_Step(event.index, block=_read_block(event.content_block))]
-    known = msgspec.convert(event.delta, _Kind).type in _DELTAS
-    return [_Step(event.index, delta=msgspec.convert(event.delta, _Delta))] if known else []
-
-
-def _steps_of_message(document: Any) -> list[_Step]:
-    message = msgspec.convert(document, _Message)
-    if not message.content and message.stop_reason is None:
-        raise ValueError("not a message")
-    steps = [_Step(index, block=_read_block(block)) for index, block in enumerate(message.content)]
-    return [*steps, _Step(stop_reason=message.stop_reason or "", usage=message.usage, is_last=True)]
 
 
 def _read_block(given: Any) -> _Block:
@@ -247,29 +205,50 @@ class _Reader:
             document = read_raw_json(event.data)
             if isinstance(document, dict) and (document.get("type") == "error" or "error" in document):
                 raise stream_error(self._config, document)
-            steps = _steps_of_message(document) if event.is_whole else _steps_of_event(document)
+            return self._add_message(document) if event.is_whole else self._add_event(document)
         except ValueError as e:
             raise invalid_reply(self._config, str(e), event.data) from None
-        for step in steps:
-            self._apply(step)
-        return any(step.is_last for step in steps)
 
-    def _apply(self, step: _Step) -> None:
-        if step.block is not None:
-            self._start(step.index, step.block)
-        if step.delta is not None:
-            self._extend(step.index, step.delta)
-        for name in _USAGE_FIELDS:  # each is a total; a missing one is unchanged
-            count = token_count(step.usage, name)
-            if count is not None:
-                self._usage[name] = count
-        self._stop = step.stop_reason or self._stop
-        self.is_complete |= bool(step.stop_reason) or step.is_last
+    def _add_event(self, document: Any) -> bool:
+        """Unknown events are ignored."""
+        kind = msgspec.convert(document, _Kind).type
+        if kind == "message_stop":
+            self.is_complete = True
+            return True
+        if kind not in ("message_start", "content_block_start", "content_block_delta", "message_delta"):
+            return False
+        event = msgspec.convert(document, _StreamEvent)
+        if kind == "message_start" and isinstance(event.message, dict):
+            self._end("", event.message.get("usage"))
+        elif kind == "message_delta":
+            self._end(msgspec.convert(event.delta or {}, _Delta).stop_reason, event.usage)
+        elif kind == "content_block_start":
+            self._start(event.index, _read_block(event.content_block))
+        elif kind == "content_block_delta" and msgspec.convert(event.delta, _Kind).type in _DELTAS:
+            self._extend(event.index, msgspec.convert(event.delta, _Delta))
+        return False
+
+    def _add_message(self, document: Any) -> bool:
+        message = msgspec.convert(document, _Message)
+        if not message.content and message.stop_reason is None:
+            raise ValueError("not a message")
+        for index, block in enumerate([_read_block(block) for block in message.content]):
+            self._start(index, block)
+        self._end(message.stop_reason, message.usage)
+        self.is_complete = True
+        return True
 
     def _start(self, index: int, block: _Block) -> None:
-        self._parts[index] = _BlockBuilder(block)
+        part = self._parts[index] = _BlockBuilder(block)
         check_call_count(self._config, sum(part.is_call for part in self._parts.values()))
-        self._append(self._parts[index], block.thinking or block.text)
+        self._append(part, block.thinking or block.text)
+
+    def _end(self, reason: str | None, usage: Any) -> None:
+        """Set the stop reason and the usage, as far as they are given. Each count is a total."""
+        counts = {name: token_count(usage, name) for name in _USAGE_FIELDS}
+        self._usage |= {name: count for name, count in counts.items() if count is not None}
+        self._stop = reason or self._stop
+        self.is_complete |= bool(reason)
 
     def _extend(self, index: int, delta: _Delta) -> None:
         if index not in self._parts:
@@ -295,7 +274,7 @@ class _Reader:
         return Reply(
             "".join(self._text),
             requested_calls(self._config, given),
-            "" if self._stop in ("", *_ENDED) else printable(self._stop[:_LONGEST_REASON]),
+            stop_reason(self._stop, _ENDED),
             Usage(plain + written + cached, output, cached, written, 1) if self._usage else None,
             [block for part in parts for block in part.to_memory()],
         )

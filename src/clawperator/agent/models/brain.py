@@ -13,9 +13,17 @@ from typing import Any
 import msgspec
 
 from clawperator._base.text import encodable, printable
-from clawperator.agent.compact.results import ResultRenderer
-from clawperator.agent.compact.tools import CompactTool, compact_tools, tool_definitions
-from clawperator.agent.lenient_json import read_json
+from clawperator._base.typed import read_json
+from clawperator.agent.model_tools import (
+    CompactTool,
+    ResultRenderer,
+    ToolDefinition,
+    compact_tools,
+    define_tool,
+    tool_definitions,
+    wire_name,
+    wire_names,
+)
 from clawperator.agent.models.config import ModelConfig
 from clawperator.agent.models.conversation import (
     Conversation,
@@ -34,7 +42,6 @@ from clawperator.agent.models.http import (
     send_request,
     stopped_reply,
 )
-from clawperator.agent.models.tools import ToolDefinition, define_tool, wire_name, wire_names
 from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult, Usage
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError

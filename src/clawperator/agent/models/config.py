@@ -225,12 +225,10 @@ def _switch(environ: Mapping[str, str], name: str) -> bool:
 
 def _whole(environ: Mapping[str, str], name: str, least: int, example: str) -> int | None:
     text = _text(environ, name)
-    if not text:
-        return None
-    if not text.isascii() or not text.isdecimal() or not least <= int(text[:20]) <= _MOST_TOKENS:
+    if text and not (text.isascii() and text.isdecimal() and least <= int(text[:20]) <= _MOST_TOKENS):
         problem = f"must be a whole number from {least} to {_MOST_TOKENS}"
         _refuse(name, environ, problem, f"export {name}={example}")
-    return int(text)
+    return int(text) if text else None
 
 
 def _number(environ: Mapping[str, str], name: str, least: float, most: float, example: str) -> float | None:
@@ -307,16 +305,10 @@ class ModelConfig(Struct, frozen=True, kw_only=True):
     options: ModelOptions = ModelOptions()
 
 
-class _Variables(Struct, frozen=True):
-    """Variables of a kind: for the base URL, and for keys in order of precedence, True for bearer tokens."""
-
-    base_url: str
-    keys: tuple[tuple[str, bool], ...]
-
-
-_KINDS: Mapping[Kind, _Variables] = {
-    "openai": _Variables("OPENAI_BASE_URL", (("OPENAI_API_KEY", True),)),
-    "anthropic": _Variables("ANTHROPIC_BASE_URL", (("ANTHROPIC_API_KEY", False), ("ANTHROPIC_AUTH_TOKEN", True))),
+# Variables of each kind: for the base URL, and for keys in order of precedence, True for bearer tokens.
+_KINDS: Mapping[Kind, tuple[str, tuple[tuple[str, bool], ...]]] = {
+    "openai": ("OPENAI_BASE_URL", (("OPENAI_API_KEY", True),)),
+    "anthropic": ("ANTHROPIC_BASE_URL", (("ANTHROPIC_API_KEY", False), ("ANTHROPIC_AUTH_TOKEN", True))),
 }
 
 
@@ -326,15 +318,15 @@ def model_config(kind: Kind, *, model: str | None, environ: Mapping[str, str]) -
     ``model`` overrides ``CLAW_MODEL``. A service on this machine needs no key. A key is never sent over plain http
     to another host; a service that needs none may be used there.
     """
-    variables = _KINDS[kind]
-    base = environ.get(variables.base_url, "").strip()
+    variable, keys = _KINDS[kind]
+    base = environ.get(variable, "").strip()
     chosen = (model or environ.get(MODEL_VARIABLE, "")).strip()
-    found = next(((name, bearer) for name, bearer in variables.keys if environ.get(name, "").strip()), None)
+    found = next(((name, bearer) for name, bearer in keys if environ.get(name, "").strip()), None)
     if not (base and chosen):
-        wanted = {variables.base_url: base, variables.keys[0][0]: base or found, MODEL_VARIABLE: chosen}
+        wanted = {variable: base, keys[0][0]: base or found, MODEL_VARIABLE: chosen}
         unset = " and ".join(word for word, given in (("base URL", base), ("model", chosen)) if not given)
         raise _not_configured(kind, f"{unset} not set", [name for name, given in wanted.items() if not given])
-    base_url = _parse_base_url(kind, variables.base_url, base)
+    base_url = _parse_base_url(kind, variable, base)
     config = ModelConfig(
         kind=kind,
         base_url=base_url,
@@ -344,15 +336,15 @@ def model_config(kind: Kind, *, model: str | None, environ: Mapping[str, str]) -
     )
     if found is None:
         if base_url.secure and not base_url.is_loopback:
-            raise _not_configured(kind, f"no key for {base_url}", [variables.keys[0][0]])
+            raise _not_configured(kind, f"no key for {base_url}", [keys[0][0]])
         return config
     name, bearer = found
     if not base_url.secure and not base_url.is_loopback:
         raise _not_configured(
             kind,
             f"{name} is not sent over plain http to {base_url.host}",
-            [variables.base_url],
-            hint=f"Set {variables.base_url} to an https URL, or run 'unset {name}' if the service needs no key.",
+            [variable],
+            hint=f"Set {variable} to an https URL, or run 'unset {name}' if the service needs no key.",
         )
     key = environ[name].strip()
     if not _KEY.fullmatch(key):
@@ -401,12 +393,12 @@ _EXAMPLES = {
 
 def key_variable(config: ModelConfig) -> str:
     """The environment variable for the key."""
-    names = _KINDS[config.kind].keys
+    names = _KINDS[config.kind][1]
     return next(name for name, bearer in names if config.key is None or bearer == config.bearer)
 
 
 def base_url_variable(kind: Kind) -> str:
-    return _KINDS[kind].base_url
+    return _KINDS[kind][0]
 
 
 def _not_configured(kind: Kind, message: str, names: list[str], *, hint: str | None = None) -> ClawError:

@@ -13,7 +13,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from clawperator.agent.compact.results import REPLACED, ResultImage, compact_json
+from clawperator._base.text import printable
+from clawperator._base.typed import compact_json
+from clawperator.agent.model_tools import REPLACED, ResultImage
 from clawperator.agent.models.config import ModelConfig
 from clawperator.agent.models.http import invalid_reply
 from clawperator.agent.ports import BrainRequest, Usage
@@ -24,6 +26,7 @@ Message = dict[str, Any]
 MOST_CALLS = 64
 _MOST_TOKENS = 10**12
 _BYTES_PER_TOKEN = 4
+_LONGEST_REASON = 80
 
 
 class RequestedCall(Struct, frozen=True):
@@ -90,6 +93,11 @@ def requested_calls(config: ModelConfig, given: Sequence[tuple[str, str, str]]) 
 def check_call_count(config: ModelConfig, count: int) -> None:
     if count > MOST_CALLS:
         raise invalid_reply(config, f"more than {MOST_CALLS} calls")
+
+
+def stop_reason(reason: str, ended: Sequence[str]) -> str:
+    """Why the service stopped a reply; empty for the reasons with which the model itself ends one."""
+    return "" if reason.casefold() in ("", *ended) else printable(reason[:_LONGEST_REASON])
 
 
 def token_count(usage: Any, name: str) -> int | None:

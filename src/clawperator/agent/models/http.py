@@ -25,8 +25,8 @@ from clawperator import __version__
 from clawperator._base.deadline import Deadline
 from clawperator._base.files import why
 from clawperator._base.text import printable
+from clawperator._base.typed import read_json
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.lenient_json import read_json
 from clawperator.agent.models.config import BaseUrl, ModelConfig, Proxy, base_url_variable, bracketed, key_variable
 from clawperator.errors import ClawError, ClawperatorException
 
@@ -112,12 +112,6 @@ def invalid_reply(config: ModelConfig, reason: str, data: bytes = b"") -> ClawEr
     """A reply that breaks the protocol. The start of ``data`` goes to the details."""
     details = {"received": _sanitize(config, data.decode("utf-8", "replace"), 200)} if data else {}
     return _error("BRAIN_ANSWER_INVALID", config, f"invalid reply: {reason}", details=details)
-
-
-def unavailable_error(
-    config: ModelConfig, message: str, *, hint: str | None = None, details: dict[str, Any] | None = None
-) -> ClawError:
-    return _error("BRAIN_UNAVAILABLE", config, message, hint=hint, details=details)
 
 
 def auth_error(config: ModelConfig, message: str) -> ClawError:
@@ -243,7 +237,7 @@ def _final_error(config: ModelConfig, error: UnavailableError) -> ClawError:
     details = {name: value for name, value in facts.items() if value is not None}
     is_limited = error.status == HTTPStatus.TOO_MANY_REQUESTS
     hint = "Wait until the rate limits of the service allow more, then run the command again."
-    return unavailable_error(config, str(error), hint=hint if is_limited else None, details=details)
+    return _error("BRAIN_UNAVAILABLE", config, str(error), hint=hint if is_limited else None, details=details)
 
 
 def _attempt(request: ModelRequest, deadline: TurnDeadline) -> Generator[ServerEvent, None, None]:
@@ -283,7 +277,7 @@ def _connect(config: ModelConfig, deadline: TurnDeadline, timeouts: ModelTimeout
         return _start_tls(opened, base_url) if base_url.secure else opened
     except ProxyRefusedError as e:
         opened.close()
-        raise unavailable_error(config, str(e), hint=_PROXY_HINT, details={"status": e.status}) from None
+        raise _error("BRAIN_UNAVAILABLE", config, str(e), hint=_PROXY_HINT, details={"status": e.status}) from None
     except BaseException:
         opened.close()
         raise
@@ -467,7 +461,7 @@ def _status_error(config: ModelConfig, response: HTTPResponse) -> Exception:
     if status in (401, 403):
         return auth_error(config, message)
     if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
-        return unavailable_error(config, message, hint=_PROXY_HINT, details={"status": status})
+        return _error("BRAIN_UNAVAILABLE", config, message, hint=_PROXY_HINT, details={"status": status})
     if status in (408, 425, 429) or status >= 500:
         return UnavailableError(message, status, _retry_after(response.getheader("Retry-After")))
     return refused_error(config, message, status)

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clawperator._base.text import encodable, printable
-from clawperator.agent.lenient_json import read_raw_json
+from clawperator._base.text import encodable
+from clawperator._base.typed import read_raw_json
+from clawperator.agent.model_tools import ToolDefinition
 from clawperator.agent.models.brain import SYSTEM_PROMPT, ModelBrain
 from clawperator.agent.models.config import ModelConfig
 from clawperator.agent.models.conversation import (
@@ -18,18 +19,15 @@ from clawperator.agent.models.conversation import (
     check_call_count,
     conversation_messages,
     requested_calls,
+    stop_reason,
     token_count,
 )
 from clawperator.agent.models.http import ServerEvent, invalid_reply, stream_error
-from clawperator.agent.models.tools import ToolDefinition
 from clawperator.agent.ports import BrainRequest, Usage
 
 # Finish reasons with which the model itself ends a reply: of the protocol, and of other services. With any other
 # reason the service stopped it.
 _ENDED = ("stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "eos", "eos_token", "complete")
-
-
-_LONGEST_REASON = 80
 
 
 class OpenAIBrain(ModelBrain):
@@ -64,7 +62,7 @@ class OpenAIBrain(ModelBrain):
         return self._send(path, body, lambda: _Reader(self._config, request), request).reply()
 
     def _result_messages(self, reply: Reply, results: Sequence[SentResult]) -> list[Message]:
-        memory: _Memory = reply.memory
+        reasoning, extras = reply.memory  # which some services require back
         calls = [result.call for result in results]
         tool_calls = [
             {
@@ -73,11 +71,11 @@ class OpenAIBrain(ModelBrain):
                 "function": {"name": call.name, "arguments": _json(call.params)},
                 **({"extra_content": extra} if extra else {}),
             }
-            for call, extra in zip(calls, memory.extras, strict=True)
+            for call, extra in zip(calls, extras, strict=True)
         ]
         message = {"role": "assistant", "content": reply.text or None, "tool_calls": tool_calls}
-        if memory.reasoning:
-            message["reasoning_content"] = memory.reasoning
+        if reasoning:
+            message["reasoning_content"] = reasoning
         answers = [{"role": "tool", "tool_call_id": result.call.id, "content": result.text} for result in results]
         return [message, *answers, *_images(results)]
 
@@ -97,13 +95,6 @@ def _images(results: Sequence[SentResult]) -> list[Message]:
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
-
-
-class _Memory(Struct, frozen=True):
-    """Data that some services require back: reasoning, and extra content of a call."""
-
-    reasoning: str
-    extras: tuple[Any, ...]
 
 
 class _FunctionPiece(Struct):
@@ -242,8 +233,6 @@ class _Reader:
     def reply(self) -> Reply:
         calls = sorted(self._calls, key=lambda call: call.index)
         given = [(encodable(call.id), encodable(call.name), call.arguments.text) for call in calls]
-        stopped = "" if self._finish.casefold() in ("", *_ENDED) else printable(self._finish[:_LONGEST_REASON])
-        if self._refused:
-            stopped = "refusal"
-        memory = _Memory(self._reasoning.text, tuple(call.extra for call in calls))
+        stopped = "refusal" if self._refused else stop_reason(self._finish, _ENDED)
+        memory = (self._reasoning.text, [call.extra for call in calls])
         return Reply(self._text.text, requested_calls(self._config, given), stopped, self._usage, memory)

@@ -10,7 +10,7 @@ from clawperator._base.text import distance, is_blank, one_line
 from clawperator.agent.inventory.routing import stem
 from clawperator.agent.offline.known_places import normalize_label
 from clawperator.engine.targets import nearest_self_or_ancestor
-from clawperator.ui.node import Node
+from clawperator.ui.node import Node, is_field
 
 # How a name matches a node, best first.
 EXACT, ANY_CASE, DESCRIPTION, RESOURCE_ID, PREFIX, PLURAL, PHRASE, ID_WORDS, ALL_WORDS = range(9)
@@ -129,11 +129,6 @@ def _match_part(wanted: tuple[str, ...], node: Node, label: str, loosest: int) -
     if wanted_set <= frozenset(id_words(node.resource_id)):
         return ID_WORDS
     return ALL_WORDS if _stems(wanted_set) <= _stems(frozenset().union(*texts)) else None
-
-
-def is_field(node: Node) -> bool:
-    name = node.class_name.lower()
-    return node.flag("password") or "edittext" in name or "autocompletetextview" in name
 
 
 def own_label(node: Node) -> str:

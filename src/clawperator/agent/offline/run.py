@@ -5,14 +5,13 @@ from typing import Any, TypeVar
 
 from clawperator._base.text import is_blank, utf16_length
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.offline.labels import is_field
 from clawperator.agent.offline.screens import CapturedScreen, parse_screen
 from clawperator.agent.ports import ToolCall, ToolResult
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
-from clawperator.ui.node import Node
+from clawperator.ui.node import Node, is_field
 from clawperator.ui.select import find_nodes
 
 T = TypeVar("T")

@@ -28,7 +28,6 @@ from clawperator.agent.offline.labels import (
     display_label,
     in_same_row,
     is_checkable,
-    is_field,
     list_rows,
     match_name,
     own_label,
@@ -41,9 +40,7 @@ from clawperator.agent.offline.labels import (
 from clawperator.api.snapshot import Snapshot
 from clawperator.engine.targets import nearest_self_or_ancestor
 from clawperator.errors import ClawError
-from clawperator.ui.node import HIDDEN, Node
-from clawperator.ui.roles import role_of
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui.node import HIDDEN, Node, is_field, role_of, visible_nodes
 
 _MAX_LABEL_LENGTH = 200
 # Kinds of rows that only a list has.

@@ -6,6 +6,7 @@
 import errno
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -14,33 +15,32 @@ from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.files import make_private_folder, why
-from clawperator.agent.sessions.files import (
+from clawperator.agent.sessions.records import (
     DEFAULT_DIRECTORY,
     LEGACY_SUFFIX,
     SUFFIX,
+    TurnRecord,
+    Usage,
     busy,
     check_id,
     claw_command,
+    count_messages,
     is_absent,
     is_at,
     is_held,
     is_session_id,
+    legacy_turns,
     make_id,
     not_found,
     open_file,
     read_file,
-    take_lock,
-    unreadable,
-    unwritable,
-)
-from clawperator.agent.sessions.records import (
-    TurnRecord,
-    Usage,
-    count_messages,
-    legacy_turns,
     read_legacy,
     read_turns,
     sum_usage,
+    take_lock,
+    unreadable,
+    unresolved,
+    unwritable,
 )
 from clawperator.errors import ClawError
 
@@ -99,16 +99,7 @@ def load_file(session_id: str, path: str) -> LoadedSession:
         data = read_file(descriptor, path)
     finally:
         os.close(descriptor)
-    created, warnings = modified, tuple[str, ...]()
-    if path.endswith(LEGACY_SUFFIX):
-        legacy = read_legacy(data, path)
-        turns = tuple(legacy_turns(legacy, max(int(modified * 1000), 0)))
-        usage = Usage(legacy.input_tokens, legacy.output_tokens)
-    else:
-        records = read_turns(data, session_id, path)
-        turns, warnings = records.turns, records.warnings
-        usage = sum_usage(turns)
-        created = records.meta.created_at_ms / 1000 if records.meta else modified
+    turns, usage, created, warnings = _contents(session_id, path, data, modified)
     return LoadedSession(
         session_id=session_id,
         path=path,
@@ -122,6 +113,19 @@ def load_file(session_id: str, path: str) -> LoadedSession:
         warnings=warnings,
         legacy=path.endswith(LEGACY_SUFFIX),
     )
+
+
+def _contents(
+    session_id: str, path: str, data: bytes, modified: float
+) -> tuple[tuple[TurnRecord, ...], Usage, float, tuple[str, ...]]:
+    """The turns of a session, their usage, when it was created, and warnings."""
+    if path.endswith(LEGACY_SUFFIX):
+        legacy = read_legacy(data, path)
+        turns = tuple(legacy_turns(legacy, max(int(modified * 1000), 0)))
+        return turns, Usage(legacy.input_tokens, legacy.output_tokens), modified, ()
+    records = read_turns(data, session_id, path)
+    created = records.meta.created_at_ms / 1000 if records.meta else modified
+    return records.turns, sum_usage(records.turns), created, records.warnings
 
 
 def summarise_file(session_id: str, path: str) -> SessionSummary | None:
@@ -145,11 +149,7 @@ def summarise_file(session_id: str, path: str) -> SessionSummary | None:
     try:
         with suppress(OSError):  # without lock support there are no writers
             summary = replace(summary, stopped=not is_held(descriptor))
-        data = read_file(descriptor, path)
-        if path.endswith(LEGACY_SUFFIX):
-            count = len(read_legacy(data, path).messages)
-            return replace(summary, prompt_count=count, message_count=count)
-        records = read_turns(data, session_id, path)
+        turns, _, created, _ = _contents(session_id, path, read_file(descriptor, path), about.st_mtime)
     except (OSError, ClawError) as e:
         error = unreadable(path, e) if isinstance(e, OSError) else e
         return replace(summary, valid=False, problem=error.message)
@@ -157,9 +157,9 @@ def summarise_file(session_id: str, path: str) -> SessionSummary | None:
         os.close(descriptor)
     return replace(
         summary,
-        created_at=_timestamp(records.meta.created_at_ms / 1000) if records.meta else summary.created_at,
-        prompt_count=len(records.turns),
-        message_count=count_messages(records.turns),
+        created_at=_timestamp(created),
+        prompt_count=len(turns),
+        message_count=count_messages(turns),
     )
 
 
@@ -245,7 +245,10 @@ class SessionStore:
         try:
             records = read_turns(read_file(descriptor, path), session_id, path)
             if records.turns and not resume:
-                raise self._exists_error(session_id)  # noqa: TRY301 - the descriptor is closed in one place
+                delete = claw_command(self.directory, "delete-session", session_id)
+                message = f"session {session_id!r} already exists in {self.directory}"
+                hint = f"Pass '--resume {session_id}' to continue it, or run '{delete}' first."
+                raise unresolved("SESSION_EXISTS", session_id, message, hint)  # noqa: TRY301 - the descriptor is closed in one place
         except OSError as e:
             os.close(descriptor)
             raise unreadable(path, e) from e
@@ -265,7 +268,7 @@ class SessionStore:
         check_id(session_id)
         removed = self._delete(session_id)
         legacy = self._path(session_id, LEGACY_SUFFIX)
-        return _unlink(legacy) or removed
+        return _deleted(legacy, os.unlink) or removed
 
     def _path(self, session_id: str, suffix: str = SUFFIX) -> str:
         return os.path.join(self.directory, session_id + suffix)
@@ -291,7 +294,10 @@ class SessionStore:
     def _open_to_write(self, session_id: str, path: str, *, may_create: bool) -> int:
         legacy = self._path(session_id, LEGACY_SUFFIX)
         if os.path.lexists(legacy) and not os.path.lexists(path):
-            raise self._legacy_error(session_id, legacy)
+            load = claw_command(self.directory, "load-session", session_id)
+            message = f"{legacy} has a legacy format, which cannot be resumed"
+            hint = f"Pass another --session-id; run '{load}' to read the old one."
+            raise unresolved("SESSION_READ_ONLY", session_id, message, hint)
         flags = os.O_RDWR | os.O_APPEND
         try:
             if not may_create:
@@ -326,7 +332,8 @@ class SessionStore:
                     return _remove(path, evidence)
             except (OSError, ValueError) as e:
                 if is_absent(e):
-                    return _remove_aside(evidence)
+                    _deleted(evidence.path, lambda _: evidence.remove_aside())
+                    return False
                 if isinstance(e, OSError) and e.errno in _NOT_OURS:
                     return _remove(path, evidence)
                 raise _delete_error(path, e) from e
@@ -334,26 +341,6 @@ class SessionStore:
                 if descriptor is not None:
                     os.close(descriptor)
         raise busy(self.directory, session_id)
-
-    def _exists_error(self, session_id: str) -> ClawError:
-        delete = claw_command(self.directory, "delete-session", session_id)
-        return ClawError(
-            "SESSION_EXISTS",
-            f"session {session_id!r} already exists in {self.directory}",
-            hint=f"Pass '--resume {session_id}' to continue it, or run '{delete}' first.",
-            operation="resolve_session",
-            target=session_id,
-        )
-
-    def _legacy_error(self, session_id: str, path: str) -> ClawError:
-        load = claw_command(self.directory, "load-session", session_id)
-        return ClawError(
-            "SESSION_READ_ONLY",
-            f"{path} has a legacy format, which cannot be resumed",
-            hint=f"Pass another --session-id; run '{load}' to read the old one.",
-            operation="resolve_session",
-            target=session_id,
-        )
 
 
 def _remove(path: str, evidence: "EvidenceFolder") -> bool:
@@ -363,29 +350,19 @@ def _remove(path: str, evidence: "EvidenceFolder") -> bool:
     except (OSError, ValueError) as e:
         raise _delete_error(path, e) from e
     try:
-        removed = _unlink(path)
+        removed = _deleted(path, os.unlink)
     except ClawError:
         if aside is not None:
             evidence.restore(aside)
         raise
-    _remove_aside(evidence)
+    _deleted(evidence.path, lambda _: evidence.remove_aside())
     return removed
 
 
-def _remove_aside(evidence: "EvidenceFolder") -> bool:
-    """Always False: no session is deleted here."""
+def _deleted(path: str, delete: Callable[[str], None]) -> bool:
+    """Delete something; False when it does not exist."""
     try:
-        evidence.remove_aside()
-    except (OSError, ValueError) as e:
-        if not is_absent(e):
-            raise _delete_error(evidence.path, e) from e
-    return False
-
-
-def _unlink(path: str) -> bool:
-    """Delete a file; False when it does not exist."""
-    try:
-        os.unlink(path)
+        delete(path)
     except (OSError, ValueError) as e:
         if is_absent(e):
             return False

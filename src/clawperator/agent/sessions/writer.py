@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 from msgspec.structs import replace
 
-from clawperator._base.files import AtomicFile, is_part
-from clawperator.agent.redaction import Redactor, environment_secrets, map_strings
-from clawperator.agent.sessions.files import EVIDENCE_SUFFIX, MOST_BYTES, SUFFIX, is_at, now_ms, unwritable
+from clawperator._base.files import AtomicFile, is_part, open_regular
+from clawperator.agent.redaction import Redactor, host_secrets, map_strings, prompt_secrets
 from clawperator.agent.sessions.records import (
+    EVIDENCE_SUFFIX,
+    MOST_BYTES,
+    SUFFIX,
     EvidenceLink,
     SessionMeta,
     SessionRecords,
@@ -26,12 +28,14 @@ from clawperator.agent.sessions.records import (
     Usage,
     count_messages,
     encode_line,
+    is_at,
     map_texts,
+    now_ms,
     read_turn,
     sum_usage,
     truncate,
+    unwritable,
 )
-from clawperator.agent.spoken_secrets import prompt_secrets
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
@@ -58,6 +62,8 @@ class EvidenceFolder:
         """Write the documents of a turn, redacted and synced, and return links to them. All of them or none."""
         if not evidence:
             return ()
+        import hashlib
+
         links: list[EvidenceLink] = []
         try:
             for number, piece in enumerate(evidence, 1):
@@ -68,7 +74,9 @@ class EvidenceFolder:
                     data = msgspec.json.encode(redactor.value(piece.document)) + b"\n"
                     self._write(name, data)
                     path = os.path.join(self._name, name)
-                    links.append(replace(link, path=path, bytes=len(data), sha256=_sha256(data)))
+                    links.append(
+                        replace(link, path=path, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+                    )
                 if piece.path is not None:
                     size, checksum = _measure(piece.path)
                     path = redactor.text(piece.path)
@@ -140,40 +148,22 @@ def _file_name(kind: str) -> str:
     return plain or "document"
 
 
-def _sha256(data: bytes) -> str:
-    import hashlib
-
-    return hashlib.sha256(data).hexdigest()
-
-
 def _measure(path: str) -> tuple[int | None, str | None]:
     """Size and checksum of an external file, as far as they are available."""
     import hashlib
 
+    checksum, size = hashlib.sha256(), 0
     try:
-        # Non-blocking: it may be a pipe without a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open_regular(path) as file:
+            declared = os.fstat(file.fileno()).st_size
+            if declared > _MOST_HASHED:
+                return declared, None
+            while size <= _MOST_HASHED and (block := file.read(_BLOCK)):
+                checksum.update(block)
+                size += len(block)
     except (OSError, ValueError):
         return None, None
-    try:
-        import stat
-
-        about = os.fstat(descriptor)
-        if not stat.S_ISREG(about.st_mode):
-            return None, None
-        if about.st_size > _MOST_HASHED:
-            return about.st_size, None
-        checksum, size = hashlib.sha256(), 0
-        while block := os.read(descriptor, _BLOCK):
-            checksum.update(block)
-            size += len(block)
-            if size > _MOST_HASHED:
-                return None, None
-        return size, checksum.hexdigest()
-    except OSError:
-        return None, None
-    finally:
-        os.close(descriptor)
+    return (size, checksum.hexdigest()) if size <= _MOST_HASHED else (None, None)
 
 
 def _remove(path: str) -> None:
@@ -260,7 +250,7 @@ class OpenSession:
         """
         with self._guard:
             self._secrets.update(secrets, prompt_secrets(record.prompt))
-            redactor = Redactor((*environment_secrets(), *self._secrets))
+            redactor = Redactor((*host_secrets(), *self._secrets))
             turn = self.turns[-1].turn + 1 if self.turns else 1
             try:
                 written = self._write(replace(record, turn=turn), evidence, redactor)

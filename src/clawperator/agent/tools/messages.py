@@ -1,6 +1,6 @@
 """Result messages: one line about a step, with its effect, safe to print."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -38,7 +38,8 @@ def _describe(action: Action, step: StepResult, *, is_secret: bool) -> str:
         return f"did {one_line(step.actionType)}"
     if is_secret and row.typed_param:
         data[row.typed_param] = HIDDEN
-    return MESSAGES[row.name](action, data)
+    message = MESSAGES[row.name]
+    return message.format_map(_Words(action, data)) if isinstance(message, str) else message(action, data)
 
 
 def effect(data: Data) -> str:
@@ -75,54 +76,14 @@ def _target(action: Action, data: Data) -> str:
     return f"a {one_line(target['class'].rpartition('.')[2])}" if target.get("class") else "the target"
 
 
-def open_app(_: Action, data: Data) -> str:
-    return f"opened {one_line(data.get('application_id', ''))}: {effect(data)}"
-
-
-def open_uri(_: Action, data: Data) -> str:
-    return f"opened {one_line(data.get('uri', ''))}: {effect(data)}"
-
-
 def close_app(_: Action, data: Data) -> str:
     package = one_line(data.get("application_id", ""))
     return f"{package} was not running" if data.get("was_running") == "false" else f"closed {package}"
 
 
-def press_key(_: Action, data: Data) -> str:
-    return f"pressed {one_line(data.get('key', ''))}: {effect(data)}"
-
-
-def rotate(_: Action, data: Data) -> str:
-    return f"rotated to {one_line(data.get('orientation', ''))}: {effect(data)}"
-
-
 def start_activity(_: Action, data: Data) -> str:
     named = data.get("component") or data.get("action", "")
     return f"started {one_line(named)}: {effect(data)}"
-
-
-def install_app(_: Action, data: Data) -> str:
-    return f"installed {printable(data.get('path', ''))}"
-
-
-def uninstall_app(_: Action, data: Data) -> str:
-    return f"uninstalled {one_line(data.get('application_id', ''))}"
-
-
-def clear_app_data(_: Action, data: Data) -> str:
-    return f"deleted the data of {one_line(data.get('application_id', ''))}"
-
-
-def grant_permission(_: Action, data: Data) -> str:
-    return f"granted {one_line(data.get('permission', ''))} to {one_line(data.get('application_id', ''))}"
-
-
-def revoke_permission(_: Action, data: Data) -> str:
-    return f"revoked {one_line(data.get('permission', ''))} of {one_line(data.get('application_id', ''))}"
-
-
-def read_logcat(_: Action, data: Data) -> str:
-    return f"read {read_count(data, 'line_count')} log lines of {one_line(data.get('application_id', ''))}"
 
 
 def click(action: Action, data: Data) -> str:
@@ -134,22 +95,6 @@ def enter_text(action: Action, data: Data) -> str:
     text = data.get("text", "")
     shown = DOTS if text == HIDDEN else _quoted(text)
     return f"typed {shown} into {_target(action, data)}: {effect(data)}"
-
-
-def submit_text(action: Action, data: Data) -> str:
-    return f"submitted {_target(action, data)}: {effect(data)}"
-
-
-def double_tap(action: Action, data: Data) -> str:
-    return f"double-tapped {_target(action, data)}: {effect(data)}"
-
-
-def swipe(_: Action, data: Data) -> str:
-    return f"swiped from {one_line(data.get('start', ''))} to {one_line(data.get('end', ''))}: {effect(data)}"
-
-
-def drag(action: Action, data: Data) -> str:
-    return f"dragged {_target(action, data)} to {one_line(data.get('end', ''))}: {effect(data)}"
 
 
 def scroll(_: Action, data: Data) -> str:
@@ -194,28 +139,8 @@ def snapshot_ui(_: Action, data: Data) -> str:
     return f"{captured}: {text.count('<node')} nodes" if text.lstrip().startswith("<") else captured
 
 
-def take_screenshot(_: Action, data: Data) -> str:
-    return f"saved the screenshot to {printable(data.get('path', ''))}"
-
-
-def sleep(_: Action, data: Data) -> str:
-    return f"slept {one_line(data.get('duration_ms', ''))} ms"
-
-
 def wait_for_node(action: Action, data: Data) -> str:
     return f"{_quoted(data['label']) if data.get('label') else _target(action, data)} is on the screen"
-
-
-def wait_until_gone(action: Action, data: Data) -> str:
-    return f"{_target(action, data)} is gone after {read_count(data, 'elapsed_ms')} ms"
-
-
-def wait_for_text_change(_: Action, data: Data) -> str:
-    return f"the text changed to {_quoted(data.get('text', ''))} after {read_count(data, 'elapsed_ms')} ms"
-
-
-def wait_until_idle(_: Action, data: Data) -> str:
-    return f"the screen is idle after {read_count(data, 'elapsed_ms')} ms"
 
 
 def query(_: Action, data: Data) -> str:
@@ -235,24 +160,63 @@ def wait_for_navigation(action: Action, data: Data) -> str:
     return f"{reached} is in the foreground after {read_count(data, 'elapsed_ms')} ms"
 
 
-def start_recording(_: Action, data: Data) -> str:
-    return f"started the recording {one_line(data.get('sessionId', ''))}"
-
-
 def stop_recording(_: Action, data: Data) -> str:
     events = f" with {read_count(data, 'eventCount')} events" if "eventCount" in data else ""
     return f"stopped the recording {one_line(data.get('sessionId', ''))}{events}"
 
 
-# The message of each action, by its type.
-MESSAGES: Mapping[str, Callable[[Action, Data], str]] = {
-    message.__name__: message
-    for message in (
-        *(open_app, open_uri, close_app, press_key, rotate, start_activity),
-        *(install_app, uninstall_app, clear_app_data, grant_permission, revoke_permission, read_logcat),
-        *(click, enter_text, submit_text, double_tap, swipe, drag),
-        *(scroll, scroll_until, read_text, read_key_value_pair, snapshot_ui, take_screenshot),
-        *(sleep, wait_for_node, wait_until_gone, wait_for_text_change, wait_until_idle, query),
-        *(wait_for_any, wait_for_navigation, start_recording, stop_recording),
-    )
-} | {"scroll_and_click": scroll_until}
+_COUNTS = ("line_count", "elapsed_ms")
+# The message of each action, by its type: a text with members of the result, or a function.
+MESSAGES: Mapping[str, str | Callable[[Action, Data], str]] = {
+    "open_app": "opened {application_id}: {effect}",
+    "open_uri": "opened {uri}: {effect}",
+    "press_key": "pressed {key}: {effect}",
+    "rotate": "rotated to {orientation}: {effect}",
+    "install_app": "installed {path}",
+    "uninstall_app": "uninstalled {application_id}",
+    "clear_app_data": "deleted the data of {application_id}",
+    "grant_permission": "granted {permission} to {application_id}",
+    "revoke_permission": "revoked {permission} of {application_id}",
+    "read_logcat": "read {line_count} log lines of {application_id}",
+    "submit_text": "submitted {target}: {effect}",
+    "double_tap": "double-tapped {target}: {effect}",
+    "swipe": "swiped from {start} to {end}: {effect}",
+    "drag": "dragged {target} to {end}: {effect}",
+    "take_screenshot": "saved the screenshot to {path}",
+    "sleep": "slept {duration_ms} ms",
+    "wait_until_gone": "{target} is gone after {elapsed_ms} ms",
+    "wait_for_text_change": "the text changed to '{text}' after {elapsed_ms} ms",
+    "wait_until_idle": "the screen is idle after {elapsed_ms} ms",
+    "start_recording": "started the recording {sessionId}",
+    **{
+        message.__name__: message
+        for message in (
+            *(close_app, start_activity, click, enter_text, scroll, scroll_until, read_text, read_key_value_pair),
+            *(snapshot_ui, wait_for_node, query, wait_for_any, wait_for_navigation, stop_recording),
+        )
+    },
+    "scroll_and_click": scroll_until,
+}
+
+
+class _Words(Mapping[str, str]):
+    """The words that a message may have: the target, the effect, and the members of the result."""
+
+    def __init__(self, action: Action, data: Data) -> None:
+        self._action, self._data = action, data
+
+    def __getitem__(self, name: str) -> str:
+        if name == "effect":
+            return effect(self._data)
+        if name == "target":
+            return _target(self._action, self._data)
+        if name in _COUNTS:
+            return str(read_count(self._data, name))
+        text = self._data.get(name, "")
+        return printable(text) if name == "path" else one_line(text)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)

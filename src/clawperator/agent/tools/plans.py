@@ -5,29 +5,130 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from clawperator.agent.cancellation import timeout_error
 from clawperator.agent.confinement import WorkingFolder, confine
-from clawperator.agent.ports import Evidence, ScreenView, ToolContext, ToolResult
+from clawperator.agent.ports import Evidence, ScreenView, ToolCall, ToolContext, ToolResult, failed_result
 from clawperator.agent.tools.messages import describe_steps
-from clawperator.agent.tools.privacy import is_password_field, mask_result, mask_steps, plan_secrets
-from clawperator.agent.tools.row import failed_result
 from clawperator.api.results import only_step
-from clawperator.contract.action_params import TextSource
-from clawperator.contract.action_types import is_snapshot
-from clawperator.contract.actions import ACTIONS
+from clawperator.contract.action_params import TextSource, is_snapshot
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES
 from clawperator.contract.execution import Action, Plan, new_command_id, new_execution, validate, waiting_timeout
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS
-from clawperator.contract.results import ExecutionResult, StepResult
-from clawperator.device.adb.client import Device
+from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
+from clawperator.contract.selectors import NodeSelector
+from clawperator.device.adb.client import Device, device_flag
 from clawperator.device.discovery import resolve_device
 from clawperator.device.run.run import run_plan
-from clawperator.device.run.secrets import is_declared
-from clawperator.device.serials import device_flag
+from clawperator.device.run.secrets import is_declared, mask_envelope
 from clawperator.device.settings import named_operator
 from clawperator.errors import ClawError
-from clawperator.policy.gate import approve
+from clawperator.policy.gate import ApprovedPlan, approve, check_actions
+from clawperator.ui.node import HIDDEN
+from clawperator.ui.privacy import mask
+
+# The only action that types, by name and aliases, and the parameters that hold the text.
+_TYPING = frozenset(name for row in ACTIONS.values() if row.typed_param for name in (row.name, *row.aliases))
+_TYPED_PARAMS = {row.typed_param for row in ACTIONS.values() if row.typed_param}
+_TEXT_FIELDS = (*_TYPED_PARAMS, *(alias for alias, name in PARAM_ALIASES.items() if name in _TYPED_PARAMS))
+
+
+def mask_typed_text(call: ToolCall) -> dict[str, Any]:
+    """The parameters to show and keep: typed text, which may be secret, is replaced by its length."""
+    params = dict(call.params)
+    if _types(call.name):
+        return _masked(params)
+    actions = params.get("actions")
+    if isinstance(actions, list):
+        params["actions"] = [_masked_action(action) for action in actions]
+    return params
+
+
+def typed_texts(call: ToolCall) -> list[str]:
+    """The texts that a call types, alone or in a plan."""
+    actions = call.params.get("actions")
+    pairs: list[tuple[object, object]] = [(call.name, call.params)]
+    if isinstance(actions, list):
+        pairs += [(a.get("type"), a.get("params")) for a in actions if isinstance(a, dict)]
+    typing = [params for name, params in pairs if _types(name) and isinstance(params, Mapping)]
+    texts = [params.get(field) for params in typing for field in _TEXT_FIELDS]
+    return [text for text in texts if isinstance(text, str) and text]
+
+
+def _types(name: object) -> bool:
+    return isinstance(name, str) and name.strip().casefold() in _TYPING
+
+
+def _masked(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: f"({len(value)} characters)" if name in _TEXT_FIELDS and isinstance(value, str) else value
+        for name, value in params.items()
+    }
+
+
+def _masked_action(action: Any) -> Any:
+    if (
+        not isinstance(action, dict)
+        or not _types(action.get("type"))
+        or not isinstance(action.get("params"), dict)
+    ):
+        return action
+    return {**action, "params": _masked(action["params"])}
+
+
+def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
+    """Whether an ``enter_text`` targets a password field, by a snapshot; None when the field is not visible."""
+    from clawperator.api.snapshot import read_snapshot
+    from clawperator.engine.targets import nearest_self_or_ancestor
+    from clawperator.ui.select import find_nodes
+
+    step = next(iter(snapshot.envelope.stepResults), None)
+    if step is None or not step.success:
+        return None
+    try:
+        screen = read_snapshot(step)
+        matcher = getattr(action.params, "matcher", UNSET)
+        if matcher is UNSET:
+            matcher = NodeSelector(role="textfield", focused=True)
+        found = find_nodes(screen.hierarchy, matcher, screen.frame)
+    except ClawError:
+        return None
+    if not found:
+        return None
+    return nearest_self_or_ancestor(found[0], lambda node: node.flag("password")) is not None
+
+
+def plan_secrets(plan: Plan, envelope: ResultEnvelope | None, known: bool | None) -> tuple[str, ...]:  # noqa: FBT001 - the answer of is_password_field
+    """The texts of a plan to mask. Without an envelope it is unknown how far the plan ran."""
+    typed = [
+        text
+        for action in plan.execution.actions
+        if (param := ACTIONS[action.type].typed_param)
+        and isinstance(text := getattr(action.params, param), str)
+        and text
+        and (known or _may_be_secret(action.id, envelope, known))
+    ]
+    return tuple(dict.fromkeys(typed))
+
+
+def _may_be_secret(action_id: str, envelope: ResultEnvelope | None, known: bool | None) -> bool:  # noqa: FBT001 - as above
+    steps = [] if envelope is None else envelope.stepResults
+    step = next((step for step in steps if step.id == action_id), None)
+    if step is not None and step.data.get("text") == HIDDEN:
+        return True
+    if known is not None:
+        return known
+    # A field that was not found may be a password field, too. Our own Operator reports how it typed, and would
+    # have reported dots.
+    return step is None or not step.success or "dispatch_method" not in step.data
+
+
+def mask_result(result: ExecutionResult, secrets: tuple[str, ...]) -> ExecutionResult:
+    """The result with dots in place of each secret."""
+    return replace(result, envelope=mask_envelope(result.envelope, secrets))
+
 
 _SOURCE = "claw"
 _DEFAULT_MS = 30_000
@@ -56,16 +157,37 @@ def run_actions(
 
     Invalid actions raise before a device is resolved. Errors on the device are part of the result.
     """
-    plan = make_plan(tool, actions, context.working_folder)
+    whole = None if tool in ACTIONS else (tool, "")
+    try:
+        plan = make_plan(tool, actions, context.working_folder)
+    except ClawError as e:
+        names = (ACTION_ALIASES.get(name := action["type"].strip().lower(), name) for action in actions)
+        known = [{**action, "type": name} for action, name in zip(actions, names, strict=True) if name in ACTIONS]
+        check_actions(known, whole=whole)
+        raise naming_params(e) if whole is None else e from None  # it is allowed, but invalid
+    return run_approved(approve(plan, whole=whole), context, timeout_ms=timeout_ms)
+
+
+def naming_params(error: ClawError) -> ClawError:
+    """The error of an invalid action by the names of its parameters, without their place in an execution."""
+    return error.with_(message=error.message.removeprefix("actions.0.params").removeprefix(".").removeprefix(": "))
+
+
+def run_approved(
+    approved: ApprovedPlan, context: ToolContext, *, timeout_ms: int | float | None = None
+) -> ToolResult:
+    """Run an approved plan. Errors on the device are part of the result."""
+    plan = approved.plan
+    first, *others = plan.execution.actions
     device = resolve_device(context.device)
     known = None
-    if tool in ACTIONS and ACTIONS[tool].typed_param:  # afterwards the kind of field cannot be seen
-        known = _is_password_field(plan.execution.actions[0], device, context)
+    if not others and ACTIONS[first.type].typed_param:  # afterwards the kind of field cannot be seen
+        known = _is_password_field(first, device, context)
     try:
-        result = _run(plan, device, context, timeout_ms)
+        result = _run(approved, device, context, timeout_ms)
     except ClawError as e:
         secrets = () if e.code in _NOT_BEGUN and not known else plan_secrets(plan, None, known)
-        done = mask_steps(e.extra.get("stepResults", []), secrets)
+        done = mask(e.extra.get("stepResults", []), secrets)
         if not done:
             return failed_result(e, secrets=secrets)
         steps = msgspec.to_builtins(done)
@@ -148,13 +270,14 @@ def _is_password_field(action: Action, device: Device, context: ToolContext) -> 
 def _snapshot(device: Device, context: ToolContext, params: Mapping[str, Any] | None = None) -> ExecutionResult:
     """The screen now."""
     action = {"type": "snapshot_ui", "params": params or {}}
-    return _run(make_plan("snapshot_ui", [action], context.working_folder), device, context)
+    return _run(approve(make_plan("snapshot_ui", [action], context.working_folder)), device, context)
 
 
 def _run(
-    plan: Plan, device: Device, context: ToolContext, timeout_ms: int | float | None = None
+    approved: ApprovedPlan, device: Device, context: ToolContext, timeout_ms: int | float | None = None
 ) -> ExecutionResult:
     """Run the plan with its usual timeout, or with the time that is left."""
+    plan = approved.plan
     limit = _usual_ms(plan.execution.actions) if timeout_ms is None else timeout_ms
     left = context.deadline.remaining
     if left is not None and left * 1000 < limit:
@@ -162,9 +285,8 @@ def _run(
         if limit < MIN_EXECUTION_TIMEOUT_MS:
             raise timeout_error(plan.execution.actions[0].type, device.serial)
     context.deadline.check()
-    timed = Plan(replace(plan.execution, timeoutMs=limit), {**plan.document, "timeoutMs": limit})
     return run_plan(
-        approve(timed),
+        approved.within(limit),
         device,
         package=named_operator(context.operator_package),
         backend=context.backend,

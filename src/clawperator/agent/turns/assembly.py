@@ -9,15 +9,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator._base.config import read_config
+from clawperator._base.environment import check_names
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
 from clawperator.agent.ports import Level, Tool, ToolContext
-from clawperator.agent.sessions.files import DEFAULT_DIRECTORY
+from clawperator.agent.sessions.records import DEFAULT_DIRECTORY
 from clawperator.agent.settings import AgentSettings, McpServer, make_policy, read_settings
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.agent.turns.events import EventStream
-from clawperator.commands.model import BackendName
+from clawperator.contract.commands import BackendName
 from clawperator.errors import ClawError
+from clawperator.operations.servers import AgentPermissions
 from clawperator.policy.gate import PolicyGate, enforcing, inherited_policy
 from clawperator.policy.rules import Asker, Policy
 
@@ -54,6 +56,20 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
             self.allow_schemes,
             self.sessions,
         )
+
+
+def agent_options(params: AgentPermissions, **more: Any) -> AgentOptions:
+    """The options of an agent with these permissions."""
+    return AgentOptions(
+        mode=params.permission_mode or None,
+        allow_tools=tuple(params.allow_tool),
+        deny_tools=tuple(params.deny_tool),
+        deny_prefixes=tuple(params.deny_prefix),
+        ask_tools=tuple(params.ask_tool),
+        allow_schemes=tuple(params.allow_scheme),
+        pass_env=check_names(params.pass_env),
+        **more,
+    )
 
 
 class Assembly(Struct, frozen=True, kw_only=True):
@@ -117,7 +133,7 @@ def agent_policy(options: AgentOptions, settings: AgentSettings | None = None) -
     outer = inherited_policy()
     if outer is None:
         return policy
-    from clawperator.policy.inheritance import restricted
+    from clawperator.policy.rules import restricted
 
     return restricted(policy, outer)
 

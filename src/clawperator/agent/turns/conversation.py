@@ -26,7 +26,7 @@ from clawperator.agent.sessions.writer import OpenSession
 from clawperator.agent.turns.assembly import MCP_PREFIX, AgentOptions, Assembly, assemble
 from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
 from clawperator.agent.turns.events import EventStream
-from clawperator.agent.turns.results import TurnResult, interrupted, observe_stop, timed_out
+from clawperator.agent.turns.results import TurnResult, observe_stop, stopped_turn
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
@@ -91,7 +91,11 @@ def run_request(
 
     ``warnings`` receives non-fatal problems as they are found. ``on_turns_done`` is called after the last turn.
     """
-    prices = _prices(request.brain)
+    prices = None
+    if request.brain != "offline":
+        from clawperator.agent.models.config import read_prices
+
+        prices = read_prices(request.brain, os.environ)
     brain = make_brain(request.brain, request.model)  # report a missing configuration before any server starts
     # The offline brain calls an MCP tool only when the prompt names it.
     with_mcp = request.brain != "offline" or MCP_PREFIX in request.prompt
@@ -174,24 +178,23 @@ def _run_turn(engine: TurnEngine, prompt: str, grace: float) -> TurnResult:
     deadline = engine.deadline
     if deadline.remaining == 0:
         engine.start_turn()
-        return engine.with_progress(timed_out(prompt, observe_stop(ended=True)))
+        return engine.with_progress(stopped_turn(prompt, observe_stop(ended=True), by_user=False))
     try:
         result = run_within(deadline, lambda: engine.submit(prompt), grace)
     except WorkAbandonedError:
-        return engine.with_progress(timed_out(prompt, observe_stop(ended=False)))
+        return engine.with_progress(stopped_turn(prompt, observe_stop(ended=False), by_user=False))
     except KeyboardInterrupt as e:
         deadline.cancel()
         # A turn that was committed before the interrupt is part of the session and is reported as such.
         if engine.committed is not None:
             return engine.with_progress(engine.committed)
         stopped = observe_stop(ended=not isinstance(e, WorkAbandonedInterrupt))
-        return engine.with_progress(interrupted(prompt, stopped))
+        return engine.with_progress(stopped_turn(prompt, stopped, by_user=True))
     if result.stop_reason != "cancelled" or result.error is not None:
         return result
     # The turn acknowledged the cancellation: by the user, or at the deadline.
     by_user = deadline.is_cancelled and deadline.remaining != 0
-    stop = interrupted if by_user else timed_out
-    return engine.with_progress(stop(prompt, observe_stop(ended=True)))
+    return engine.with_progress(stopped_turn(prompt, observe_stop(ended=True), by_user=by_user))
 
 
 def _open_session(request: RunRequest, deadline: TurnDeadline) -> OpenSession:
@@ -245,11 +248,3 @@ def _limits(request: RunRequest) -> Limits:
         "max_steps": request.steps,
     }
     return replace(limits, **{name: value for name, value in given.items() if value is not None})
-
-
-def _prices(brain: str) -> "Prices | None":
-    if brain == "offline":
-        return None
-    from clawperator.agent.models.config import read_prices
-
-    return read_prices(brain, os.environ)

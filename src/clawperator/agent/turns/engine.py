@@ -12,14 +12,14 @@ and its outcome is ``failed``.
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._base.secret_text import literal_pattern
+from clawperator._base.text import literal_pattern
 from clawperator.agent.cancellation import TurnCancelledError
 from clawperator.agent.ports import (
     Answer,
@@ -32,13 +32,13 @@ from clawperator.agent.ports import (
     ToolContext,
     ToolResult,
     Usage,
+    failed_result,
 )
-from clawperator.agent.sessions.files import now_ms
-from clawperator.agent.sessions.records import CallRecord, TurnRecord
+from clawperator.agent.redaction import intended_texts, prompt_secrets
+from clawperator.agent.sessions.records import CallRecord, TurnRecord, now_ms
 from clawperator.agent.sessions.writer import OpenSession
-from clawperator.agent.spoken_secrets import intended_texts, prompt_secrets
 from clawperator.agent.tool_registry import ToolRegistry
-from clawperator.agent.tools.privacy import mask_typed_text, typed_texts
+from clawperator.agent.tools.plans import mask_typed_text, typed_texts
 from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import ToolCallSummary, TurnResult, cancelled, limit_reached
 from clawperator.errors import ClawError, ClawperatorException
@@ -147,13 +147,15 @@ class TurnEngine:
         progress, error = self._progress, result.error
         if error is not None and (self._had_effect or progress.may_have_effect):
             error = error.with_(after_effect=True)
+        # The call that was running when the turn was stopped.
+        unfinished = [replace(call, code=error.code) for call in (progress.running,) if call and error]
         return replace(
             result,
             error=error,
             output=result.output if result.committed else self._render(result.output),
             matched_commands=self.matched.commands,
             matched_tools=self.matched.tools,
-            tool_calls=(*progress.calls, *_unfinished_call(progress.running, error)),
+            tool_calls=(*progress.calls, *unfinished),
             permission_denials=tuple(progress.denials),
             spent=result.usage if result.committed else progress.usage,
             duration_ms=progress.duration_ms,
@@ -217,7 +219,11 @@ class TurnEngine:
             prompt=prompt,
             tools=self._registry.tools,
             deadline=self.deadline,
-            history=self._history(),
+            # Limited also for a long session that is resumed.
+            history=tuple(
+                Exchange(turn.prompt, turn.output or "")
+                for turn in self.session.turns[-self._limits.compact_after_turns :]
+            ),
             offered=self._registry.offered(),
             on_text=self._events.emit_text,
             on_usage=progress.add_usage,
@@ -245,11 +251,6 @@ class TurnEngine:
             steps.close()
             self._events.end_text()
 
-    def _history(self) -> tuple[Exchange, ...]:
-        """The last turns, limited also for a long session that is resumed."""
-        kept = self.session.turns[-self._limits.compact_after_turns :]
-        return tuple(Exchange(turn.prompt, turn.output or "") for turn in kept)
-
     def _check_budget(self, progress: TurnProgress) -> None:
         """The usage of a reply counts before its calls: a reply over the budget makes none of them."""
         if self._exceeds_budget(progress.usage):
@@ -272,7 +273,7 @@ class TurnEngine:
         had_effect = progress.may_have_effect
         progress.may_have_effect = had_effect or self._registry.acts(call)  # an interrupt may come at any time
         progress.running = ToolCallSummary(call.name, params, handled=False, message=_UNFINISHED)
-        result = self._registry.call(call, self._context) if call.problem is None else _unmade(call.problem)
+        result = self._registry.call(call, self._context) if call.problem is None else failed_result(call.problem)
         progress.may_have_effect = had_effect or (progress.may_have_effect and _may_have_acted(result))
         code = result.error.code if result.error else None
         if code == "TURN_TIMEOUT":
@@ -368,22 +369,11 @@ class TurnEngine:
         return result
 
 
-def _unfinished_call(call: ToolCallSummary | None, error: ClawError | None) -> Iterator[ToolCallSummary]:
-    """The call that was running when the turn was stopped."""
-    if call is not None and error is not None:
-        yield replace(call, code=error.code)
-
-
 def _may_have_acted(result: ToolResult) -> bool:
     """Whether a call of a tool that acts may have changed something. In doubt it has."""
     if result.error is None:
         return True
     return result.error.after_effect or not (result.error.retryable or result.error.kind in _NOTHING_DONE)
-
-
-def _unmade(problem: ClawError) -> ToolResult:
-    """The result of a call that could not be read."""
-    return ToolResult(handled=False, message=problem.message, error=problem)
 
 
 def _secrets(prompt: str, answer: Answer, progress: TurnProgress) -> list[str]:

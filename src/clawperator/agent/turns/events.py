@@ -143,9 +143,9 @@ class EventStream:
 
     def _redaction(self) -> "StreamRedactor":
         if self._stream is None:
-            from clawperator.agent.redaction import Redactor, StreamRedactor, environment_secrets
+            from clawperator.agent.redaction import Redactor, StreamRedactor, host_secrets
 
-            self._stream = StreamRedactor(Redactor((*environment_secrets(), *self._secrets)))
+            self._stream = StreamRedactor(Redactor((*host_secrets(), *self._secrets)))
         return self._stream
 
     def enter(self, phase: str, **fields: Any) -> None:

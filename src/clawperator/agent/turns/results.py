@@ -111,30 +111,19 @@ def cancelled(prompt: str, output: str = "", error: ClawError | None = None) -> 
     )
 
 
-def timed_out(prompt: str, stopped: StoppedWork) -> TurnResult:
-    """A turn that reached the deadline.
+def stopped_turn(prompt: str, stopped: StoppedWork, *, by_user: bool) -> TurnResult:
+    """A turn that the user stopped, by keyboard or by a signal; or one that reached the deadline.
 
     When the stop was observed, nothing of it is in the session, which may be used again, and the phone is free.
     """
+    code, message = ("INTERRUPTED", "the turn was interrupted") if by_user else ("TURN_TIMEOUT", _TIMED_OUT)
     return TurnResult(
         prompt=prompt,
-        output=_TIMED_OUT,
-        stop_reason="timeout",
+        output=_INTERRUPTED if by_user else _TIMED_OUT,
+        stop_reason="cancelled" if by_user else "timeout",
         cancel_observed=stopped.observed,
         outcome="failed",
-        error=stopped.error("TURN_TIMEOUT", _TIMED_OUT, operation="turn", target=prompt[:80]),
-    )
-
-
-def interrupted(prompt: str, stopped: StoppedWork) -> TurnResult:
-    """A turn that the user stopped, by keyboard or by a signal."""
-    return TurnResult(
-        prompt=prompt,
-        output=_INTERRUPTED,
-        stop_reason="cancelled",
-        cancel_observed=stopped.observed,
-        outcome="failed",
-        error=stopped.error("INTERRUPTED", "the turn was interrupted", operation="turn", target=prompt[:80]),
+        error=stopped.error(code, message, operation="turn", target=prompt[:80]),
     )
 
 

@@ -1,10 +1,34 @@
-"""The command line of ``claw``: one command with its options, and the output format."""
+"""The command line of ``claw``: one command with its parameters, and the output format."""
 
-from collections.abc import Iterable
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from clawperator.cli.parsing import HELP_HINT, MISSING, ParsedArguments, is_word, parse, parse_error, similar_name
-from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
-from clawperator.commands.model import Command
+from msgspec import UNSET
+
+from clawperator._base.text import printable
+from clawperator._base.typed import given
+from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
+from clawperator.cli.console import read_stdin
+from clawperator.cli.parsing import (
+    HELP_HINT,
+    MISSING,
+    ArgvParser,
+    ParsedArguments,
+    cut_word,
+    is_word,
+    parse_error,
+    similar_name,
+)
+from clawperator.contract.commands import Command
+from clawperator.contract.fields import ParamField, read_field
+from clawperator.errors import ClawError
+from clawperator.operations.claw import CLAW, CLAW_COMMANDS, CLAW_GLOBALS, AgentParams, FlushParams, TurnParams
+
+if TYPE_CHECKING:
+    from clawperator.agent.turns.assembly import AgentOptions
+    from clawperator.policy.rules import PolicyEntry
 
 FORMAT_FLAG = "--output-format"
 FORMAT_VARIABLE = "CLAW_OUTPUT_FORMAT"
@@ -12,6 +36,10 @@ FORMATS = ("text", "json")
 HELP = "help"
 
 _LONGEST_QUOTED = 200
+_LONGEST_TEXT = 1024 * 1024
+# Limits of numbers: what a clock can wait for, and what JSON readers can hold.
+_MOST_SECONDS = 1_000_000_000
+_MOST_WHOLE = 2**63 - 1
 
 
 def attempted_command(argv: list[str]) -> str:
@@ -52,7 +80,7 @@ def parse_line(argv: list[str], default_format: str | None = None) -> ParsedArgu
         place = _command_place(argv)
     named = argv[place] if place >= 0 else MISSING
     command = next((command for command in CLAW_COMMANDS if command.name == named), None)
-    arguments = parse(command, argv, title=named, strict=True, shared=CLAW_GLOBALS, skip=place)
+    arguments = ArgvParser(command, argv, title=named, strict=True, shared=CLAW_GLOBALS).run(place)
     _check_default_format(arguments, default_format, named)
     only_asks = arguments.has("--help") or arguments.has("--version")
     if named != MISSING or not only_asks:
@@ -105,3 +133,96 @@ def _check_words(command: Command, words: tuple[str, ...]) -> None:
         surplus = " ".join(words[len(wanted) :])[:_LONGEST_QUOTED]
         hint = "Put quotes around an argument that contains spaces." if wanted else None
         raise parse_error(f"unrecognized arguments: {surplus}", command.name, hint)
+
+
+# Parameters
+
+
+def read_params(arguments: ParsedArguments) -> Any:
+    """The parameters of a command, by its row."""
+    row = CLAW[arguments.name]
+    words = list(arguments.words)
+    values: dict[str, Any] = {}
+    for field in row.fields:
+        value = read_field(field, arguments.values.get(field.flag) if field.has_flag else None, words)
+        if value is not UNSET:
+            values[field.attribute] = _number(field, value, arguments) if field.takes_number else value
+    return row.params(**values)
+
+
+def _number(field: ParamField, number: Any, arguments: ParsedArguments) -> float:
+    if field.type is int:
+        is_valid = isinstance(number, int) and abs(number) <= _MOST_WHOLE
+        expected = "a whole number" + ("" if field.least is None else f" from {field.least} up")
+    else:
+        is_valid = isinstance(number, int | float) and abs(number) <= _MOST_SECONDS
+        expected = f"a number of seconds, {_MOST_SECONDS} at most"
+    if not is_valid or (field.least is not None and number < field.least):
+        text = cut_word(arguments.get(field.flag) or "")
+        raise parse_error(f"argument {field.flag}: it must be {expected}, not {text!r}", arguments.name)
+    value: float = field.type(number)
+    return value
+
+
+def text_of(argument: str) -> str:
+    """The argument itself, or stdin for ``-``. Invalid UTF-8 is replaced."""
+    if argument == "-":
+        argument = read_stdin(_LONGEST_TEXT + 1).decode("utf-8", "replace").removesuffix("\n")
+    if len(argument) > _LONGEST_TEXT:
+        raise ClawError(
+            "PAYLOAD_TOO_LARGE",
+            f"the argument is longer than {_LONGEST_TEXT} characters",
+            hint="Shorten it.",
+            operation="read",
+        )
+    return argument
+
+
+def directory(params: Any, command: str) -> str:
+    """The session folder."""
+    if params.directory is UNSET:
+        return DEFAULT_DIRECTORY
+    if not params.directory.strip():
+        raise parse_error("argument --directory: it must not be empty", command)
+    return str(params.directory)
+
+
+def chosen_session(params: TurnParams | FlushParams, command: str) -> tuple[str | None, bool]:
+    """The session to use, and whether it must already exist."""
+    resumed, fresh = params.resume, params.session_id
+    if resumed is not UNSET and fresh is not UNSET:
+        raise parse_error("argument --resume: not allowed with argument --session-id", command)
+    return (given(fresh), False) if resumed is UNSET else (resumed, True)
+
+
+def prints_text(arguments: ParsedArguments) -> bool:
+    """Whether the command prints text, not a document."""
+    given = arguments.get(FORMAT_FLAG) or os.environ.get(FORMAT_VARIABLE) or "text"
+    return given.casefold() != "json"
+
+
+def acting_options(arguments: ParsedArguments, params: AgentParams) -> "AgentOptions":
+    """The options of a command that acts: device, backend, policy and confirmation."""
+    from clawperator.agent.turns.assembly import agent_options
+    from clawperator.cli.actions import chosen_backend
+
+    is_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    can_confirm = is_terminal and prints_text(arguments) and "-" not in arguments.words
+    return agent_options(
+        params,
+        device=given(params.device),
+        operator_package=given(params.operator_package),
+        include_mcp=not arguments.has("--no-mcp"),
+        asker=_confirm if can_confirm else None,
+        backend=chosen_backend(arguments),
+        sessions=arguments.get("--directory") or DEFAULT_DIRECTORY,
+    )
+
+
+def _confirm(tool: "PolicyEntry", params: Mapping[str, Any], reason: str) -> bool:
+    import json
+
+    shown = printable(json.dumps(dict(params), default=str))[:500]
+    sys.stderr.write(f"claw: {reason}\nRun {tool.name} {shown}? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")

@@ -3,39 +3,37 @@
 import os
 import shlex
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.agent.cancellation import timeout_error
+from clawperator._base.deadline import limited
 from clawperator.agent.confinement import Use, WorkingFolder, confine
-from clawperator.agent.inventory.inventory import InventoryEntry
-from clawperator.agent.inventory.plugins import Plugin, PluginContext, run_plugin
-from clawperator.agent.ports import Tool, ToolContext, ToolResult
+from clawperator.agent.inventory.inventory import InventoryEntry, Plugin, PluginContext, run_plugin
+from clawperator.agent.ports import Tool, ToolContext, ToolResult, failed_result
 from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
-from clawperator.agent.tools.operations import agent_caller, run_operation
-from clawperator.agent.tools.row import failed_result
+from clawperator.agent.tools.builtin import agent_caller, run_operation
+from clawperator.agent.tools.plans import confine_plan, run_approved
+from clawperator.cli.actions import approve_line, build_execution, chosen_backend, is_payload_file, valid_plan
 from clawperator.cli.claw.readable import summary_of
 from clawperator.cli.command_line import Call, GlobalOptions, read_arguments, split_globals
 from clawperator.cli.console import Console
-from clawperator.cli.handlers.execution import is_payload_file, run_execution
 from clawperator.cli.operation import read_params, with_options
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.commands.model import Command, Flag, resolve_handler
-from clawperator.commands.registry import find_by_path
-from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
-from clawperator.contract.results import ExecutionResult
+from clawperator.contract.commands import Flag, find_by_path
 from clawperator.errors import CODES, ClawError
-from clawperator.operations.call import CLI, policy_entry
+from clawperator.operations.call import CLI, approve, policy_entry
+from clawperator.operations.claw import CLAW
 from clawperator.operations.model import find_operation
-from clawperator.policy.commands import command_entry
-from clawperator.policy.gate import check_actions
 from clawperator.policy.rules import PolicyEntry
 
-# These print while they run, and have no single result.
-_STREAMING = ("logs", "watch")
+# With these flags a command prints a plan, reads a file, or keeps more than its result.
+_NOT_ONLY_RUN = ("--dry-run", "--validate-only", "--evidence", "--file")
+# These run until they are stopped, and have no single result. An agent must not start a server.
+_STREAMING = ("logs", "watch", "serve", "mcp")
 _LONGEST_LINE = 64 * 1024  # shlex takes quadratic time for a long word
 
 Run = Callable[[ToolContext], ToolResult]
@@ -72,11 +70,8 @@ def prepare(entry: InventoryEntry, prompt: str, context: CommandContext) -> Tool
         level=parts.entry.level,
         schema=lambda: {"type": "object"},
         run=lambda _, tools: parts.run(tools),
-        aliases=parts.entry.aliases,
         family=entry.family,
-        subjects=parts.entry.subjects,
-        performs=parts.entry.performs,
-        grants=parts.entry.grants,
+        own_entry=lambda: parts.entry,
         is_gated=parts.is_gated,
     )
 
@@ -120,29 +115,39 @@ def _parts(entry: InventoryEntry, words: list[str], prompt: str, context: Comman
     title = " ".join(path)
     options, rest = split_globals(words, command)
     if options.help:
-        own = command_entry(msgspec.structs.replace(command, level="read-only"), title, (), {})
+        own = PolicyEntry(entry.name, "read-only", entry.aliases, performs=lambda _: command.tools)
         return _Parts(own, lambda _: _help(title))
     parsed = read_arguments(command, rest, title)
-    if command.is_operation:
-        return _operation_parts(Call(title, parsed, replace(options, json=True, pretty=False), Console("error")))
-    arguments = confined_arguments(parsed, context.folder, title)
-    call_ = Call(title, arguments, replace(options, json=True, pretty=False), Console("error"))
-    own = command_entry(command, title, arguments.words, arguments.values)
-    if command.execution:
-        execution = ExecutionCall(call_, _confined_document(call_, command, context.folder))
-        return _Parts(own, execution.run)
-    return _Parts(own, lambda tools: _run_command(call_, tools))
+    line = Call(title, parsed, replace(options, json=True, pretty=False), Console("error"))
+    return _operation_parts(line) if command.is_operation else _action_parts(line, context.folder)
 
 
 def _operation_parts(line: Call) -> _Parts:
     """An operation: the gate decides on it when it runs."""
     operation = find_operation(line.name)
-    own = policy_entry(operation, read_params(operation, line), CLI)
+    params = read_params(operation, line)
 
     def run(tools: ToolContext) -> ToolResult:
-        return _run_command(replace(line, caller=with_options(agent_caller(tools), line)), tools)
+        caller = with_options(agent_caller(tools), line)
+        if _streams(line):
+            approve(operation, params, caller)
+            return failed_result(
+                ClawError(
+                    "USAGE",
+                    f"{line.name} runs until it is stopped and has no single result",
+                    hint=f"Run 'clawperator {line.name}' in a shell.",
+                    operation="stream",
+                    target=line.name,
+                )
+            )
+        return _run_command(replace(line, caller=caller), tools)
 
-    return _Parts(own, run, is_gated=line.name not in _STREAMING)
+    return _Parts(policy_entry(operation, params, CLI), run, is_gated=True)
+
+
+def _streams(line: Call) -> bool:
+    """Whether a command runs until it is stopped. 'mcp config' prints a configuration."""
+    return line.name in _STREAMING and not (line.name == "mcp" and line.arguments.words)
 
 
 def confined_arguments(arguments: ParsedArguments, folder: WorkingFolder, title: str) -> ParsedArguments:
@@ -158,13 +163,6 @@ def confined_arguments(arguments: ParsedArguments, folder: WorkingFolder, title:
     if command.word_path:
         word = Flag("", "", path=command.word_path)
         words = tuple(_confined(text, word, folder, title) for text in words)
-    for flag in command.flags:
-        if flag.beside and not arguments.has(flag.name):
-            for source in values.get(flag.beside, ()):
-                beside = os.path.join(source, "out") if os.path.isdir(source) else f"{source}.out"
-                confine(folder, beside, title, "write")
-            if words and flag.beside == command.usage:
-                confine(folder, f"{words[0]}.out", title, "write")
     return replace(arguments, words=words, values={**arguments.values, **values})
 
 
@@ -181,60 +179,30 @@ def _confined(text: str, flag: Flag, folder: WorkingFolder, title: str) -> str:
     return confine(folder, text, title, use)
 
 
-def _confined_document(call: Call, command: Command, folder: WorkingFolder) -> Any:
-    """The execution that a command builds, with the paths of its actions inside the folder."""
-    from clawperator.agent.tools.plans import confine_plan
-    from clawperator.contract.execution import validate
+def _action_parts(line: Call, folder: WorkingFolder) -> _Parts:
+    """A command that runs an action or an execution: the gate decides on its plan."""
+    arguments = confined_arguments(line.arguments, folder, line.name)
+    assert arguments.command is not None
+    own = PolicyEntry(line.name, arguments.command.level_with(arguments.values))
 
-    return confine_plan(validate(resolve_handler(command.execution)(call)), folder, call.name).document
+    def run(tools: ToolContext) -> ToolResult:
+        given = {"--backend": (tools.backend,), **arguments.values}
+        call_ = replace(line, arguments=replace(arguments, values=given), options=_options(line, tools))
+        if any(arguments.has(flag) for flag in _NOT_ONLY_RUN):
+            remaining = tools.deadline.remaining
+            with nullcontext() if remaining is None else limited(remaining):
+                return _run_command(call_, tools)
+        plan = confine_plan(valid_plan(build_execution(call_), call_), folder, line.name)
+        context = replace(
+            tools,
+            device=call_.options.device,
+            operator_package=call_.options.operator_package,
+            backend=chosen_backend(call_.arguments),
+            allow_schemes=(*tools.allow_schemes, *arguments.all("--allow-scheme")),
+        )
+        return run_approved(approve_line(plan, call_), context, timeout_ms=plan.execution.timeoutMs)
 
-
-class ExecutionCall(Struct, frozen=True):
-    """A command that builds an execution."""
-
-    call: Call
-    document: Any
-
-    def run(self, context: ToolContext) -> ToolResult:
-        """Run the execution on the device of the context, unless the command itself names one."""
-        check_actions(self.document["actions"])
-        try:
-            result = run_execution(self._timed(context), self._call(context)).document
-        except ClawError as e:
-            return failed_result(e)
-        if isinstance(result, ExecutionResult):
-            return self._report(result)
-        return ToolResult(True, f"{self.call.name} is valid", result)
-
-    def _call(self, context: ToolContext) -> Call:
-        values = dict(self.call.arguments.values)
-        values.setdefault("--backend", (context.backend,))
-        if context.allow_schemes:
-            values["--allow-scheme"] = (*context.allow_schemes, *self.call.arguments.all("--allow-scheme"))
-        chosen = _options(self.call, context)
-        return replace(self.call, options=chosen, arguments=replace(self.call.arguments, values=values))
-
-    def _timed(self, context: ToolContext) -> Any:
-        left = context.deadline.remaining
-        if left is None or not isinstance(self.document, dict):
-            return self.document
-        most = int(left * 1000)
-        if most < MIN_EXECUTION_TIMEOUT_MS:  # nothing may run past the deadline
-            raise timeout_error(self.call.name, context.device or self.call.name)
-        return {**self.document, "timeoutMs": min(self.document.get("timeoutMs", most), most)}
-
-    def _report(self, result: ExecutionResult) -> ToolResult:
-        from clawperator.agent.tools.messages import describe_steps
-        from clawperator.api.results import only_step
-        from clawperator.contract.execution import validate
-
-        document = msgspec.to_builtins(result)
-        try:
-            only_step(result.envelope, result.deviceId)
-        except ClawError as e:
-            return failed_result(e, result=document)
-        actions = validate(self.document).execution.actions
-        return ToolResult(True, describe_steps(actions, result.envelope.stepResults), document)
+    return _Parts(own, run, is_gated=True)
 
 
 def _run_plugin(plugin: Plugin, prompt: str, tools: ToolContext) -> ToolResult:
@@ -250,13 +218,14 @@ def _help(title: str) -> ToolResult:
 
 def _claw_parts(name: str, words: list[str], context: CommandContext) -> _Parts:
     from clawperator.cli.claw.command_line import parse_line
+    from clawperator.cli.claw.command_line import read_params as read_claw_params
 
     arguments = parse_line([name, *words])
     command = arguments.command
     assert command is not None
     confined = confined_arguments(arguments, context.folder, name)
-    own = command_entry(command, name, arguments.words, arguments.values, command.synonyms)
-    return _Parts(own, lambda tools: _run_claw(confined, context, tools))
+    own = policy_entry(CLAW[command.name], read_claw_params(arguments), CLI)
+    return _Parts(own, lambda tools: _run_claw(confined, context, tools), is_gated=True)
 
 
 def _run_claw(arguments: ParsedArguments, context: CommandContext, tools: ToolContext) -> ToolResult:
@@ -309,18 +278,8 @@ def _run_command(call: Call, context: ToolContext) -> ToolResult:
     from clawperator.cli.dispatch import render_call
 
     title = call.name
-    if title in _STREAMING:
-        return failed_result(
-            ClawError(
-                "USAGE",
-                f"{title} prints while it runs and has no single result",
-                hint=f"Run 'clawperator {title}' in a shell.",
-                operation="stream",
-                target=title,
-            )
-        )
     text, code, raised = render_call(replace(call, options=_options(call, context)))
-    document = _decode(text or b"")
+    document = _decode(text)
     error = _error(document, code, title) if raised is None else _completed(raised, title)
     if error is not None:
         return failed_result(error, result=document)

@@ -5,17 +5,70 @@ is that of the process: 0, 1 for errors, 2 when the time limit was exceeded.
 """
 
 import os
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
 
 from clawperator._base.notes import listening
 from clawperator._base.text import encodable
-from clawperator.agent.envelope import build_envelope, filesystem_error
-from clawperator.cli.claw.command_line import FORMAT_VARIABLE, attempted_command, parse_line, requested_format
-from clawperator.cli.claw.response import Response, failure
-from clawperator.cli.console import Console, print_bytes
+from clawperator.agent.envelope import build_envelope, error_object, filesystem_error, is_not_found
+from clawperator.cli.claw.command_line import (
+    FORMAT_VARIABLE,
+    attempted_command,
+    parse_line,
+    read_params,
+    requested_format,
+)
+from clawperator.cli.console import Console, print_bytes, signal_restorer
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.cli.signals import signal_restorer
-from clawperator.commands.model import POLICY_VARIABLE, resolve_handler
+from clawperator.contract.commands import resolve_handler
 from clawperator.errors import ClawError
+from clawperator.operations.call import CLI, policy_entry
+from clawperator.operations.claw import CLAW
+from clawperator.policy.gate import check_calls, policy_in_force
+
+# In text mode, usage errors and interrupts have the exit codes that shells expect.
+_TEXT_CODES: Mapping[str, int] = {"ARGUMENTS_INVALID": 2, "SESSION_ID_INVALID": 2, "INTERRUPTED": 130}
+
+
+class Response(Struct, frozen=True):
+    """A response in both forms: the document's own members, and text.
+
+    In text mode an error may have another exit code and goes to stderr. ``command`` is set when it differs from
+    the command that was typed.
+    """
+
+    payload: Mapping[str, Any]
+    text: str
+    exit_code: int = 0
+    warnings: tuple[str, ...] = ()
+    text_code: int | None = None
+    to_stderr: bool = False
+    command: str | None = None
+
+
+def failure(
+    error: ClawError,
+    command: str,
+    payload: Mapping[str, Any] | None = None,
+    *,
+    target: str = "",
+    warnings: tuple[str, ...] = (),
+) -> Response:
+    """An error with further members. In text mode, "not found" goes to stdout."""
+    shown = error_object(error, command, target)
+    code = 2 if error.code == "TURN_TIMEOUT" else 1
+    members = {**(payload or {}), "error": shown}
+    if is_not_found(error):
+        return Response(members, f"error: {error.message}", code, warnings)
+    text = f"error: {error.message}\n{shown['hint']}"
+    return Response(members, text, code, warnings, _TEXT_CODES.get(error.code, code), to_stderr=True)
+
+
+def not_found_members(error: ClawError, name: str | None) -> dict[str, Any]:
+    """The members of a document about something that does not exist; empty for other errors."""
+    return {"name": name, "found": False} if is_not_found(error) else {}
 
 
 def run(argv: list[str]) -> int:
@@ -27,7 +80,7 @@ def run(argv: list[str]) -> int:
     try:
         arguments = parse_line(argv, default)
         command = arguments.command.name if arguments.command else command
-        with listening(None if is_json else _print_note):
+        with listening(None if is_json else lambda text: _print_error(f"claw: {text}")):
             response = respond(arguments)
     except KeyboardInterrupt:
         response = failure(ClawError("INTERRUPTED", "interrupted from the keyboard", operation=command), command)
@@ -54,18 +107,16 @@ def respond(arguments: ParsedArguments) -> Response:
         return _help(arguments)
     command = arguments.command
     assert command is not None
-    if POLICY_VARIABLE in os.environ:  # started by another claw: its policy holds here too
-        from clawperator.policy.commands import command_entry
-        from clawperator.policy.gate import check_calls
-
-        check_calls([(command_entry(command, command.name, arguments.words, arguments.values, ()), {})])
-    response: Response = resolve_handler(command.handler)(arguments)
+    params = read_params(arguments)
+    if policy_in_force():  # of the claw that started this one
+        check_calls([(policy_entry(CLAW[command.name], params, CLI), {})])
+    response: Response = resolve_handler(command.handler)(arguments, params)
     return response
 
 
 def _help(arguments: ParsedArguments) -> Response:
     from clawperator.cli.help import claw_help_text
-    from clawperator.commands.claw import CLAW_COMMANDS
+    from clawperator.operations.claw import CLAW_COMMANDS
 
     command, text = arguments.command, claw_help_text(arguments.command)
     if command is None:
@@ -93,10 +144,6 @@ def _print_text(response: Response) -> int:
         _print_error(f"claw: {response.text}")
         return code
     return print_bytes(encodable(response.text).encode(), code)
-
-
-def _print_note(text: str) -> None:
-    _print_error(f"claw: {text}")
 
 
 def _print_error(text: str) -> None:

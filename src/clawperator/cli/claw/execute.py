@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from clawperator._base.typed import decode
+from clawperator._base.typed import decode, given
 from clawperator.agent.cancellation import (
     CallNotBegunError,
     TurnCancelledError,
@@ -16,49 +16,42 @@ from clawperator.agent.cancellation import (
     run_within,
 )
 from clawperator.agent.envelope import is_not_found
-from clawperator.agent.ports import ToolCall, ToolResult
+from clawperator.agent.ports import ToolCall, ToolResult, failed_result
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.turns.assembly import assemble, is_mcp_name
 from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import StoppedWork, observe_stop
-from clawperator.cli.claw.inputs import text_of
-from clawperator.cli.claw.options import agent_options
+from clawperator.cli.claw.command_line import acting_options, text_of
+from clawperator.cli.claw.dispatch import Response, failure
 from clawperator.cli.claw.readable import readable
-from clawperator.cli.claw.response import Response, failure
+from clawperator.cli.console import ignore_signals, interrupt_on_signals
 from clawperator.cli.parsing import ParsedArguments
-from clawperator.cli.signals import ignore_signals, interrupt_on_signals
 from clawperator.errors import ClawError
+from clawperator.operations.claw import ExecCommandParams, ExecToolParams
 
 _LONGEST_MESSAGE = 2_000
 # The device's clock is not ours: its timeout may come this much before our deadline.
 _SLACK_SECONDS = 0.05
 # Errors of a step that ended because of our deadline.
 _STEP_TIMEOUTS = (
-    *(
-        "COMMAND_TIMEOUT",
-        "RESULT_ENVELOPE_TIMEOUT",
-        "NAVIGATION_TIMEOUT",
-        "SKILL_EXECUTION_TIMEOUT",
-        "INTERRUPTED",
-    ),
+    *("COMMAND_TIMEOUT", "RESULT_ENVELOPE_TIMEOUT", "NAVIGATION_TIMEOUT", "SKILL_EXECUTION_TIMEOUT"),
+    "INTERRUPTED",
 )
-
 
 _Act = Callable[[], ToolResult]
 
 
-def exec_tool(arguments: ParsedArguments) -> Response:
-    return _execute(_Job(arguments, "payload"), _tool_call)
+def exec_tool(arguments: ParsedArguments, params: ExecToolParams) -> Response:
+    return _execute(_Job(arguments, params, "payload"), _tool_call)
 
 
-def exec_command(arguments: ParsedArguments) -> Response:
-    return _execute(_Job(arguments, "prompt"), _command_call)
+def exec_command(arguments: ParsedArguments, params: ExecCommandParams) -> Response:
+    return _execute(_Job(arguments, params, "prompt"), _command_call)
 
 
 def _execute(job: "_Job", prepare: "Callable[[_Job, TurnDeadline], AbstractContextManager[_Act]]") -> Response:
-    deadline: TurnDeadline | None = None
+    deadline = TurnDeadline(given(job.params.timeout_seconds))
     try:
-        deadline = TurnDeadline(job.arguments.seconds("--timeout-seconds"))
         job.read_input()
         with prepare(job, deadline) as act, interrupt_on_signals(deadline.cancel):
             result = _run_until(deadline, job, act)
@@ -68,16 +61,19 @@ def _execute(job: "_Job", prepare: "Callable[[_Job, TurnDeadline], AbstractConte
         ignore_signals()
         result = _interrupted(job, ended=not isinstance(e, WorkAbandonedInterrupt))
     except ClawError as e:
-        result = ToolResult(handled=False, message=e.message, error=e)
+        result = failed_result(e)
     return _respond(job, result)
 
 
 class _Job:
     """The entry to run. Its canonical name and source are known once it is found."""
 
-    def __init__(self, arguments: ParsedArguments, input_name: str) -> None:
+    def __init__(
+        self, arguments: ParsedArguments, params: ExecToolParams | ExecCommandParams, input_name: str
+    ) -> None:
         self.arguments = arguments
-        self.name = arguments.words[0]
+        self.params = params
+        self.name = params.name
         self.input_name = input_name
         self.input: str | None = None
         self.source_hint: str | None = None
@@ -101,7 +97,7 @@ class _Job:
 
 @contextmanager
 def _tool_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
-    options = agent_options(job.arguments)
+    options = acting_options(job.arguments, job.params)
     foreign = job.name if is_mcp_name(job.name) else None
     with assemble(options, deadline, EventStream(""), with_mcp=foreign is not None, tool=foreign) as parts:
         job.warnings += parts.warnings
@@ -114,11 +110,10 @@ def _tool_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
 
 @contextmanager
 def _command_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
-    from clawperator.agent.inventory.inventory import command_inventory
-    from clawperator.agent.inventory.plugins import discover_plugins
+    from clawperator.agent.inventory.inventory import command_inventory, discover_plugins
     from clawperator.cli.claw.command_tools import CommandContext, prepare
 
-    options, plugins = agent_options(job.arguments), discover_plugins()
+    options, plugins = acting_options(job.arguments, job.params), discover_plugins()
     inventory = command_inventory(plugins=plugins)
     job.warnings += inventory.warnings
     entry = inventory.find(job.name)
@@ -140,7 +135,7 @@ def _inherited_flags(arguments: ParsedArguments) -> dict[str, tuple[str, ...]]:
 
 
 def _params(payload: str, tool: str) -> dict[str, Any]:
-    from clawperator.agent.tools.row import payload_error, require_object
+    from clawperator.agent.tools.builtin import payload_error, require_object
 
     if not payload.strip():
         return {}
@@ -195,7 +190,7 @@ def _timed_out(job: _Job, stopped: StoppedWork, cause: ToolResult | None) -> Too
         details={"phase": phase} if error is None or is_own else {"phase": phase, "code": error.code},
     )
     job.cancel_observed = stopped.observed
-    return _stopped(shown, cause)
+    return failed_result(shown, result=cause.result if cause is not None else None)
 
 
 def _interrupted(job: _Job, *, ended: bool, cause: ToolResult | None = None) -> ToolResult:
@@ -208,12 +203,7 @@ def _interrupted(job: _Job, *, ended: bool, cause: ToolResult | None = None) -> 
         after_effect=job.has_begun and not job.is_read_only,
     )
     job.cancel_observed = stopped.observed
-    return _stopped(error, cause)
-
-
-def _stopped(error: ClawError, cause: ToolResult | None) -> ToolResult:
-    result = cause.result if cause is not None else None
-    return ToolResult(handled=False, message=error.message, error=error, result=result)
+    return failed_result(error, result=cause.result if cause is not None else None)
 
 
 def _respond(job: _Job, result: ToolResult) -> Response:

@@ -5,14 +5,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from clawperator.agent.sessions.store import LoadedSession, SessionStore, SessionSummary
-from clawperator.cli.claw.inputs import chosen_session, directory, text_of
-from clawperator.cli.claw.response import Response, failure, not_found_members
+from clawperator.cli.claw.command_line import chosen_session, directory, text_of
+from clawperator.cli.claw.dispatch import Response, failure, not_found_members
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.errors import ClawError
+from clawperator.operations.claw import FlushParams, SessionFolderParams, SessionParams
 
 
-def list_sessions(arguments: ParsedArguments) -> Response:
-    folder = directory(arguments)
+def list_sessions(arguments: ParsedArguments, params: SessionFolderParams) -> Response:
+    folder = directory(params, arguments.name)
     listing = SessionStore(folder).list()
     rows = [_row(summary) for summary in listing.sessions]
     payload = {
@@ -46,8 +47,8 @@ def _row(summary: SessionSummary) -> dict[str, Any]:
     }
 
 
-def load_session(arguments: ParsedArguments) -> Response:
-    session_id, folder = arguments.words[0], directory(arguments)
+def load_session(arguments: ParsedArguments, params: SessionParams) -> Response:
+    session_id, folder = params.session_id, directory(params, arguments.name)
     try:
         session = SessionStore(folder).load(session_id)
     except ClawError as e:
@@ -93,8 +94,8 @@ def _turn(record: dict[str, Any]) -> dict[str, Any]:
     return {**members, "output": members["output"] or "", "cancel_observed": False}
 
 
-def delete_session(arguments: ParsedArguments) -> Response:
-    session_id, folder = arguments.words[0], directory(arguments)
+def delete_session(arguments: ParsedArguments, params: SessionParams) -> Response:
+    session_id, folder = params.session_id, directory(params, arguments.name)
     try:
         deleted = SessionStore(folder).delete(session_id)
     except ClawError as e:
@@ -105,10 +106,10 @@ def delete_session(arguments: ParsedArguments) -> Response:
     return Response(payload, f"{status.replace('_', ' ')}: {session_id}")
 
 
-def flush_transcript(arguments: ParsedArguments) -> Response:
+def flush_transcript(arguments: ParsedArguments, params: FlushParams) -> Response:
     """Save a prompt in a new session, or append it to one. No brain and no device is involved."""
-    prompt, folder = text_of(arguments.words[0]), directory(arguments)
-    wanted, resume = chosen_session(arguments)
+    prompt, folder = text_of(params.prompt), directory(params, arguments.name)
+    wanted, resume = chosen_session(params, arguments.name)
     try:
         with SessionStore(folder).open(wanted, resume=resume) as session:
             session.append_prompt(prompt)

@@ -21,24 +21,24 @@ from clawperator._base.trust import (
     trust_folder,
 )
 from clawperator.agent.settings import McpServer, folder_settings
-from clawperator.cli.claw.response import Response
+from clawperator.cli.claw.dispatch import Response
 from clawperator.cli.parsing import ParsedArguments, parse_error
 from clawperator.errors import ClawError
+from clawperator.operations.claw import TrustParams
 
-_ACTIONS = ("--list", "--remove", "--dry-run")
 _LONGEST_SHOWN = 4_000
 
 
-def trust(arguments: ParsedArguments) -> Response:
+def trust(arguments: ParsedArguments, params: TrustParams) -> Response:
     """Trust a folder, by default the working folder. Only a user may: not a skill, an MCP server or an agent."""
     _require_user()
-    given = [flag for flag in _ACTIONS if arguments.has(flag)]
+    given = [flag for flag in ("--list", "--remove", "--dry-run") if arguments.has(flag)]
     if len(given) > 1:
         raise parse_error(f"argument {given[1]}: not allowed with argument {given[0]}", arguments.name)
-    if given == ["--list"]:
+    if params.list:
         return _list()
-    folder = os.path.realpath(arguments.words[0] if arguments.words else os.curdir)
-    if given == ["--remove"]:
+    folder = os.path.realpath(params.folder or os.curdir)
+    if params.remove:
         return _remove(folder)
     if not os.path.isdir(folder):
         raise ClawError(
@@ -48,7 +48,7 @@ def trust(arguments: ParsedArguments) -> Response:
             operation="trust",
             target=folder,
         )
-    return _trust(folder, dry_run=bool(given))
+    return _trust(folder, dry_run=params.dry_run)
 
 
 def _require_user() -> None:

@@ -7,48 +7,87 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from clawperator._base.files import check_links, why
+from clawperator._base.typed import given
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.confinement import WorkingFolder, is_control_file
 from clawperator.agent.ports import Usage
-from clawperator.agent.sessions.files import is_session_path
-from clawperator.agent.sessions.records import is_session_file
+from clawperator.agent.sessions.records import is_session_file, is_session_path
 from clawperator.agent.turns.conversation import RunRequest, RunResult, run_request
 from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import TurnResult, observe_stop
-from clawperator.cli.claw.inputs import chosen_session, directory, text_of
-from clawperator.cli.claw.options import agent_options
-from clawperator.cli.claw.response import Response, failure, not_found_members
+from clawperator.cli.claw.command_line import (
+    acting_options,
+    chosen_session,
+    directory,
+    prints_text,
+    text_of,
+)
+from clawperator.cli.claw.dispatch import Response, failure, not_found_members
+from clawperator.cli.console import ignore_signals, interrupt_on_signals
 from clawperator.cli.parsing import ParsedArguments, parse_error
-from clawperator.cli.signals import ignore_signals, interrupt_on_signals
 from clawperator.errors import ClawError
+from clawperator.operations.claw import BootstrapParams, TurnLoopParams
 
 _HEARTBEAT_SECONDS = 5.0
-_LOOP_TURNS = 3
 # How long a full pipe of --events may have no reader.
 _READER_SECONDS = 5.0
 # The error codes of limits, with --strict.
 _LIMITS = {"max_budget_reached": "TURN_BUDGET_REACHED", "max_turns_reached": "SESSION_TURNS_REACHED"}
 
 
-def run_turns(arguments: ParsedArguments) -> Response:
-    request, beat, limit = _request(arguments), _heartbeat(arguments), arguments.seconds("--timeout-seconds")
-    call = _Call(arguments, request, limit, os.urandom(8).hex(), [])
-    if not arguments.has("--evidence"):
-        return _run(call, beat)
-    from clawperator.cli.claw.evidence import turns_with_evidence
+Params = BootstrapParams | TurnLoopParams
 
-    return turns_with_evidence(arguments, request.options, call.correlation_id, lambda: _run(call, beat))
+
+def run_turns(arguments: ParsedArguments, params: Params) -> Response:
+    request, beat = _request(arguments, params), _heartbeat(arguments, params)
+    call = _Call(arguments, params, request, os.urandom(8).hex(), [])
+    return _run(call, beat) if params.evidence is UNSET else _run_with_evidence(call, beat, params.evidence)
+
+
+def _run_with_evidence(call: "_Call", beat: float, folder: str) -> Response:
+    """Run turns and keep their evidence. The captures obey the agent's policy; the document is redacted."""
+    from clawperator.agent.envelope import build_envelope
+    from clawperator.agent.redaction import Redactor, environment_secrets
+    from clawperator.agent.turns.assembly import agent_policy
+    from clawperator.cli.evidence import EvidenceRecorder, RunDescription, words_of
+    from clawperator.policy.gate import PolicyGate, enforcing
+
+    arguments, options = call.arguments, call.request.options
+    about = RunDescription(
+        run_id=call.correlation_id,
+        command=f"claw {arguments.name}",
+        argv=("claw", arguments.name, *words_of(arguments)),
+        device=options.device,
+        operator_package=options.operator_package,
+        backend=options.backend,
+    )
+    gate = PolicyGate(agent_policy(options))
+    recorder = EvidenceRecorder(folder, about)
+    with enforcing(gate):
+        recorder.before()
+    response = _run(call, beat)
+    members = {**response.payload, "warnings": list(response.warnings)}
+    document = Redactor(environment_secrets()).value(build_envelope(arguments.name, response.exit_code, members))
+    interrupted = (response.payload.get("error") or {}).get("code") == "INTERRUPTED"
+    text_code = response.text_code if prints_text(arguments) else None
+    code = response.exit_code if text_code is None else text_code
+    with enforcing(gate):
+        recorder.after(document, code, interrupted=interrupted)
+    if not recorder.warning:
+        return response
+    return replace(response, warnings=(*response.warnings, recorder.warning))
 
 
 def _run(call: "_Call", beat: float) -> Response:
-    arguments, request, deadline = call.arguments, call.request, TurnDeadline(call.timeout_seconds)
+    arguments, request = call.arguments, call.request
+    deadline = TurnDeadline(given(call.params.timeout_seconds))
     try:
         with (
-            _open_events(arguments, call.correlation_id) as events,
+            _open_events(call) as events,
             events.heartbeat(beat),
             interrupt_on_signals(deadline.cancel),
         ):
@@ -72,16 +111,16 @@ def _run(call: "_Call", beat: float) -> Response:
 
 
 @contextmanager
-def _open_events(arguments: ParsedArguments, correlation_id: str) -> Iterator[EventStream]:
+def _open_events(call: "_Call") -> Iterator[EventStream]:
     """Open the sink of --events: a file or pipe, line by line, or stdout."""
-    target = arguments.get("--events")
+    target, correlation_id = given(call.params.events), call.correlation_id
     if target is None:
         yield EventStream(correlation_id)
     elif target == "-":
         yield EventStream(correlation_id, _to_stdout)
     else:
         try:
-            descriptor = _open_to_append(target, directory(arguments))
+            descriptor = _open_to_append(target, call.request.directory)
         except (OSError, ValueError) as e:
             raise ClawError(
                 "EVENTS_WRITE_FAILED",
@@ -136,50 +175,44 @@ class _Call(Struct, frozen=True):
     """The parts of a call that are known before its first turn."""
 
     arguments: ParsedArguments
+    params: Params
     request: RunRequest
-    timeout_seconds: float | None
     correlation_id: str
     notes: list[str]
 
 
-def _request(arguments: ParsedArguments) -> RunRequest:
-    session_id, resume = chosen_session(arguments)
-    is_loop = arguments.name == "turn-loop"
-    brain = arguments.get("--brain") or "offline"
-    if brain == "offline" and arguments.has("--model"):
+def _request(arguments: ParsedArguments, params: Params) -> RunRequest:
+    session_id, resume = chosen_session(params, arguments.name)
+    loop = params if isinstance(params, TurnLoopParams) else TurnLoopParams(prompt="", max_turns=1)
+    if params.brain == "offline" and params.model is not UNSET:
         raise parse_error("argument --model: the offline brain has no model; add --brain", arguments.name)
-    limits = ("--max-session-turns", "--max-budget-tokens", "--max-steps")
-    session_turns, budget, steps = (arguments.whole(f, 0) if arguments.has(f) else None for f in limits)
     return RunRequest(
-        prompt=text_of(arguments.words[0]),
-        directory=directory(arguments),
-        options=agent_options(arguments),
-        limit=arguments.whole("--limit", 5),
+        prompt=text_of(params.prompt),
+        directory=directory(params, arguments.name),
+        options=acting_options(arguments, params),
+        limit=params.limit,
         session_id=session_id,
         resume=resume,
-        brain=brain,
-        model=arguments.get("--model"),
-        turns=max(_max_turns(arguments), 0) if is_loop else 1,
-        continuation=arguments.get("--continuation-prompt"),
-        session_turns=session_turns,
-        budget=budget,
-        steps=steps,
-        structured=arguments.has("--structured-output"),
+        brain=params.brain,
+        model=given(params.model),
+        turns=max(loop.max_turns, 0),
+        continuation=given(loop.continuation_prompt),
+        session_turns=given(params.max_session_turns),
+        budget=given(params.max_budget_tokens),
+        steps=given(params.max_steps),
+        structured=loop.structured_output,
     )
 
 
-def _max_turns(arguments: ParsedArguments) -> int:
-    """The turn limit as it was given. One of 0 or less means no turn."""
-    return arguments.whole("--max-turns", _LOOP_TURNS, least=None)
-
-
-def _heartbeat(arguments: ParsedArguments) -> float:
-    given = arguments.seconds("--heartbeat-seconds")
-    if given is not None and not arguments.has("--events"):
+def _heartbeat(arguments: ParsedArguments, params: Params) -> float:
+    beat = params.heartbeat_seconds
+    if beat is UNSET:
+        return _HEARTBEAT_SECONDS
+    if params.events is UNSET:
         raise parse_error("argument --heartbeat-seconds: it needs --events", arguments.name)
-    if given is not None and given < 0:
-        raise parse_error(f"argument --heartbeat-seconds: it must not be below 0, not {given:g}", arguments.name)
-    return _HEARTBEAT_SECONDS if given is None else given
+    if beat < 0:
+        raise parse_error(f"argument --heartbeat-seconds: it must not be below 0, not {beat:g}", arguments.name)
+    return beat
 
 
 def _payload(call: _Call, result: RunResult | None) -> dict[str, Any]:
@@ -188,7 +221,7 @@ def _payload(call: _Call, result: RunResult | None) -> dict[str, Any]:
     turns = result.turns if result else []
     matches = [msgspec.to_builtins(match) for match in result.matches] if result else []
     path = result.path if result else None
-    if call.arguments.name == "bootstrap":
+    if isinstance(call.params, BootstrapParams):
         calls = turns[0].tool_calls if turns else ()
         own: dict[str, Any] = {
             "prompt": request.prompt,
@@ -204,10 +237,10 @@ def _payload(call: _Call, result: RunResult | None) -> dict[str, Any]:
         last = turns[-1] if turns else None
         own = {
             "prompt": request.prompt,
-            "max_turns": _max_turns(call.arguments),
+            "max_turns": call.params.max_turns,
             "turns_completed": len(turns),
             "turns_committed": sum(turn.committed for turn in turns),
-            "timeout_seconds": call.timeout_seconds,
+            "timeout_seconds": given(call.params.timeout_seconds),
             "continuation_prompt": request.continuation,
             "turns": [_turn(turn, result) for turn in turns] if result else [],
             "final_stop_reason": last.stop_reason if last else None,
@@ -235,22 +268,24 @@ def _respond(call: _Call, result: RunResult) -> Response:
     payload, text = _payload(call, result), _text(call, result)
     last = result.turns[-1] if result.turns else None
     error = last.error if last else None
-    if error is None and last and call.arguments.has("--strict") and last.stop_reason in _LIMITS:
+    if error is None and last and call.params.strict and last.stop_reason in _LIMITS:
         error = ClawError(_LIMITS[last.stop_reason], last.output, operation="turn", target=result.session_id)
     warnings = tuple(call.notes)
     if error is None:
         return Response(payload, text, warnings=warnings)
     failed = failure(error, call.arguments.name, payload, warnings=warnings)
-    if call.arguments.has("--quiet"):
+    if _is_quiet(call):
         return failed
     return replace(failed, text=f"{text}\n{failed.payload['error']['hint']}", to_stderr=False)
 
 
+def _is_quiet(call: _Call) -> bool:
+    return isinstance(call.params, BootstrapParams) and call.params.quiet
+
+
 def _text(call: _Call, result: RunResult) -> str:
-    if call.arguments.has("--quiet"):
-        return result.turns[0].output
-    if call.arguments.name == "bootstrap":
-        return _report(result)
+    if isinstance(call.params, BootstrapParams):
+        return result.turns[0].output if call.params.quiet else _report(result)
     parts = [f"## Turn {k}\n{turn.output}\n{_stopped(turn)}" for k, turn in enumerate(result.turns, 1)]
     return "\n".join([*parts, *_usage_line(result)]) if parts else "(no turns)"
 

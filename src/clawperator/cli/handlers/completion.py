@@ -13,11 +13,10 @@ from contextlib import suppress
 from clawperator.cli.command_line import Call, TextResult
 from clawperator.cli.console import print_bytes
 from clawperator.cli.parsing import by_name
-from clawperator.commands.claw import CLAW_COMMANDS, CLAW_GLOBALS
-from clawperator.commands.model import POLICY_VARIABLE, Command, Flag
-from clawperator.commands.registry import GLOBALS, all_commands, find_command
+from clawperator.contract.commands import GLOBALS, POLICY_VARIABLE, Command, Flag, all_commands, find_command
 from clawperator.errors import ClawError
 from clawperator.operations.call import ApprovedCall, Caller
+from clawperator.operations.claw import CLAW_COMMANDS, CLAW_GLOBALS
 
 # Candidates that stand for what the file system has.
 FILES = "@files"
@@ -119,7 +118,7 @@ class _Line:
         # claw has the command help besides its rows.
         commands = (*CLAW_COMMANDS, *filter(None, [find_command("help")])) if is_claw else all_commands()
         self._commands = commands
-        self._command = Command("", "", subcommands=commands)
+        self._command: Command | None = None
         self._shared = CLAW_GLOBALS if is_claw else GLOBALS
         self.flags = by_name(self._shared)
         self.has_ended = False  # by "--"
@@ -139,27 +138,31 @@ class _Line:
             if flag is not None:
                 self._given.add(flag.name)
                 self.values = 0 if equals else flag.values
-        elif not self._words and (named := find_command(word, self._command.subcommands)):
+        elif not self._words and (named := self._find(word)):
             self._command = named
             self.flags = by_name((*self._shared, *named.flags))
         else:
             self._words += 1
+
+    def _find(self, word: str) -> Command | None:
+        if self._command is None:
+            return next((one for one in self._commands if word in (one.name, *one.synonyms)), None)
+        return find_command(word, self._command) if self._command.family else None
 
     def offered(self, current: str) -> list[Candidate]:
         if self.values and self._last_flag:
             return _flag_values(self._last_flag)
         command = self._command
         if not current.startswith("-"):
-            if command.subcommands:
-                return _described(command.subcommands)
-            found = [] if self._words else self._word_values()
+            if command is None or command.family:
+                return _described(command.subcommands if command else self._commands)
+            found = [] if self._words else self._word_values(command)
             if found:
                 return found
-        flags = {flag.name: flag for flag in (*command.flags, *self._shared)}.values()
+        flags = {flag.name: flag for flag in (*(command.flags if command else ()), *self._shared)}.values()
         return [(flag.name, flag.help) for flag in flags if flag.repeats or flag.name not in self._given]
 
-    def _word_values(self) -> list[Candidate]:
-        command = self._command
+    def _word_values(self, command: Command) -> list[Candidate]:
         if command.name == "help":
             return _described(self._commands)
         paths = (FILES,) if command.word_path else ()

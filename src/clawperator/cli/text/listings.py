@@ -7,7 +7,6 @@ from typing import Any
 from clawperator._base.text import count
 from clawperator.cli.text.layout import Block, Fields, Line, Painted, Part, Table, state
 from clawperator.cli.text.values import scalar, warning_lines, words
-from clawperator.commands.servers import OPEN_PAGE
 
 Document = Mapping[str, Any]
 # Members of a line of the host log that have columns of their own, or repeat the event.
@@ -60,7 +59,7 @@ def phone_blocks(document: Document) -> Iterator[Block]:
     yield f"started {document['serial']}{recovered}"
     yield Fields(
         [
-            ("page", OPEN_PAGE),
+            ("page", "clawperator serve --open"),
             ("adb", document.get("connect", "")),
             ("operator", document.get("operatorPackage", "")),
             ("apps", scalar(document.get("apps", []))),

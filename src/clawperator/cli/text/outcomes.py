@@ -9,7 +9,7 @@ from clawperator._base.text import count
 from clawperator.api.results import read_count
 from clawperator.cli.text.layout import Block, Line, Painted, Part, Table, state
 from clawperator.cli.text.values import scalar, seconds
-from clawperator.contract.action_types import is_snapshot
+from clawperator.contract.action_params import is_snapshot
 from clawperator.contract.execution import Action, Plan
 from clawperator.contract.results import ExecutionResult, StepResult
 
@@ -94,15 +94,8 @@ def _sentence(step: StepResult, action: Action | None) -> tuple[Part, ...]:
 def _message(step: StepResult, action: Action | None) -> str:
     from clawperator.agent.tools.messages import describe_steps
 
-    known = action or Action(step.id, step.actionType, _NO_PARAMS)
-    return describe_steps([known], [step])
-
-
-class _NoParams(msgspec.Struct, frozen=True):
-    """The params of an action that is not known."""
-
-
-_NO_PARAMS: Any = _NoParams()
+    no_params: Any = None
+    return describe_steps([action or Action(step.id, step.actionType, no_params)], [step])
 
 
 def _screen(step: StepResult, action: Action | None) -> Iterator[Line]:
@@ -111,7 +104,7 @@ def _screen(step: StepResult, action: Action | None) -> Iterator[Line]:
     if view == "xml":
         yield from step.data.get("text", "").splitlines()
         return
-    from clawperator.agent.tools.phones import screen_lines
+    from clawperator.agent.tools.builtin import screen_lines
 
     yield from screen_lines(msgspec.to_builtins(step))
 

@@ -12,20 +12,16 @@ import msgspec
 
 from clawperator._base.text import encodable
 from clawperator.cli.command_line import Call, CommandResult, ReadableResult
-from clawperator.cli.text import listings, reports
+from clawperator.cli.text import reports
 from clawperator.cli.text.layout import Block, Line, Painted, Terminal
 from clawperator.cli.text.outcomes import execution_blocks, match_blocks, plan_blocks
 from clawperator.cli.text.values import document_blocks
-from clawperator.commands.model import resolve_handler
+from clawperator.contract.commands import resolve_handler
 from clawperator.contract.results import ExecutionResult
 from clawperator.errors import ClawError
 
 Renderer = Callable[[Mapping[str, Any]], Iterator[Block]]
 
-RENDERERS: Mapping[str, Renderer] = {
-    "mcp": listings.client_blocks,
-    "agents init": listings.written_blocks,
-}
 # Their documents are JSON to be used elsewhere, so they are printed as they are, indented.
 JSON_CONTENT = frozenset({"schema", "skills compile-artifact"})
 
@@ -62,7 +58,7 @@ def _blocks(result: CommandResult, members: Any, call: Call | None) -> Iterator[
     elif name == "query":
         yield from match_blocks(members["count"], members["matches"])
     else:
-        render = RENDERERS.get(name) or _operation_renderer(call)
+        render = _operation_renderer(call)
         yield from render(members) if render is not None else document_blocks(members)
 
 

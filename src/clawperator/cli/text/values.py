@@ -91,13 +91,8 @@ def _list_blocks(rows: Sequence[Any], indent: int) -> Iterator[Block]:
         yield from (" " * indent + scalar(row) for row in rows)
         return
     names = list(dict.fromkeys(name for row in rows for name in row))
-    yield rows_table(rows, names, indent)
-
-
-def rows_table(rows: Sequence[Mapping[str, Any]], names: Sequence[str], indent: int = 0) -> Table:
-    """A table of objects: one column for each name."""
     headings = tuple(words(name).upper() for name in names)
-    return Table(headings, [[_value(name, row.get(name)) for name in names] for row in rows], indent)
+    yield Table(headings, [[_value(name, row.get(name)) for name in names] for row in rows], indent)
 
 
 def _value(name: str, value: Any) -> Part:

@@ -1,9 +1,11 @@
-"""The adb program of this computer: find it, run it, start its server."""
+"""The adb program and other tools of this computer: find them, run them, start the adb server."""
 
 import os
 import shutil
 import subprocess
 import sys
+
+from msgspec import Struct
 
 from clawperator._base.deadline import Deadline
 from clawperator.device.adb.server import (
@@ -18,22 +20,32 @@ from clawperator.device.adb.server import (
 from clawperator.errors import ClawError
 
 _START_SECONDS = 20
+_MAX_OUTPUT = 64 * 1024
 
 
 def find_adb() -> str | None:
     """The adb to use: ``ADB_PATH``, the one on the path, an SDK's, or that of the package adbutils."""
     given = os.environ.get("ADB_PATH")
     if given:
-        return given if os.access(given, os.X_OK) and os.path.isfile(given) else None
+        return given if is_program(given) else None
     on_path = shutil.which("adb")
     if on_path:
         return on_path
-    sdks = [os.environ.get(name, "") for name in ("ANDROID_HOME", "ANDROID_SDK_ROOT")]
-    home = os.path.expanduser("~")
-    sdks += [os.path.join(home, "Android", "Sdk"), os.path.join(home, "Library", "Android", "sdk")]
-    places = [os.path.join(sdk, "platform-tools", "adb") for sdk in sdks if sdk]
+    places = [os.path.join(sdk, "platform-tools", "adb") for sdk in sdk_folders()]
     places += [os.path.join(folder, "adbutils", "binaries", "adb") for folder in sys.path if folder]
-    return next((place for place in places if os.path.isfile(place) and os.access(place, os.X_OK)), None)
+    return next(filter(is_program, places), None)
+
+
+def sdk_folders() -> list[str]:
+    """Possible SDK folders, the likeliest first."""
+    home = os.path.expanduser("~")
+    given = [os.environ.get(name, "") for name in ("ANDROID_HOME", "ANDROID_SDK_ROOT")]
+    usual = [os.path.join(home, "Android", "Sdk"), os.path.join(home, "Library", "Android", "sdk")]
+    return [folder for folder in (*given, *usual) if folder]
+
+
+def is_program(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 def require_adb() -> str:
@@ -73,6 +85,38 @@ def run_adb(
         raise _failed(f"'adb {arguments[0]}' did not end within {seconds:g} s", program) from e
     except OSError as e:
         raise _failed(f"{program} failed: {e}", program) from e
+
+
+class ToolRun(Struct, frozen=True):
+    """The exit code and output of a program. A code of -1 means that it did not start or reached its timeout."""
+
+    code: int
+    output: str
+
+    @property
+    def complaint(self) -> str:
+        return " ".join(self.output.split())[-500:]
+
+
+def run_tool(
+    program: str, *arguments: str, seconds: float, answer: str = "", folder: str | None = None
+) -> ToolRun:
+    """Run a program that the user has installed. ``answer`` is its input."""
+    try:
+        done = subprocess.run(  # noqa: S603 - a tool of the user
+            [program, *arguments],
+            cwd=folder,
+            input=answer.encode(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=Deadline(seconds).remaining,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return ToolRun(-1, f"timeout after {seconds:g} seconds")
+    except OSError as e:
+        return ToolRun(-1, str(e))
+    return ToolRun(done.returncode, done.stdout[-_MAX_OUTPUT:].decode("utf-8", "replace"))
 
 
 def start_server() -> None:

@@ -1,9 +1,11 @@
 """Client of the adb server protocol, with a deadline on every operation.
 
 One socket carries one request, then, once a transport is chosen, one service of the device: a shell or a file
-transfer. The simulated phone speaks the same protocol, so it needs no adb.
+transfer. The simulated phone speaks the same protocol, so it needs no adb. Command lines and serials
+are quoted here.
 """
 
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +18,7 @@ from msgspec import Struct
 from clawperator._base.deadline import Deadline
 from clawperator._base.notes import trace
 from clawperator._base.text import one_line
-from clawperator.device.serials import device_flag
+from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.errors import ClawError, RefusedError
 
 # The host of a server on this computer, by IPv4 or IPv6.
@@ -29,7 +31,13 @@ _BLOCK = 65_536
 _MAX_REQUEST = 0xFFFF
 _MAX_COMPLAINT = 4_096
 # Packet types of the shell protocol.
-_STDIN, _STDOUT, _STDERR, _EXIT, _CLOSE_STDIN = range(5)
+_STDOUT, _STDERR, _EXIT = 1, 2, 3
+MAX_SERIAL_BYTES = 128
+NO_SERIAL = "(no serial number)"
+_MAX_HEX_BYTES = 100
+_LONG = "-"
+# What a shell reads as it is written.
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 
 
 class Endpoint(Struct, frozen=True):
@@ -271,15 +279,6 @@ class ShellStream:
                 if kind in (_STDOUT, _STDERR):
                     yield kind == _STDERR, data
 
-    def send(self, data: bytes) -> None:
-        """Write to its stdin."""
-        for start in range(0, len(data), _BLOCK):
-            block = data[start : start + _BLOCK]
-            self._connection.write(bytes([_STDIN]) + len(block).to_bytes(4, "little") + block)
-
-    def end_input(self) -> None:
-        self._connection.write(bytes([_CLOSE_STDIN]) + bytes(4))
-
 
 def _require_supported_android(device: Device) -> None:
     """``ANDROID_VERSION_UNSUPPORTED`` for a device that does not know the shell protocol with exit codes."""
@@ -301,8 +300,22 @@ def _require_supported_android(device: Device) -> None:
         raise unsupported_version(None, device.serial)
 
 
+def quote(argument: str) -> str:
+    """A POSIX shell word for exactly this text. ``ValueError`` for text with a NUL."""
+    if "\0" in argument:
+        raise ValueError("a device argument cannot contain a NUL character")
+    if _PLAIN.fullmatch(argument):
+        return argument
+    return "'" + argument.replace("'", "'\"'\"'") + "'"
+
+
+def command_line(*arguments: str) -> str:
+    """A command line whose argv on the device is exactly these arguments. There is no other way to build one."""
+    return " ".join(quote(argument) for argument in arguments)
+
+
 def run_shell(device: Device, script: str, *, seconds: float, max_bytes: int = 16 * 1024 * 1024) -> ShellAnswer:
-    """Run a command line on the device. Build it with ``quoting.command_line``.
+    """Run a command line on the device. Build it with ``command_line``.
 
     ``DEVICE_SHELL_UNAVAILABLE`` when it did not complete in time and within ``max_bytes`` of output.
     """
@@ -317,34 +330,14 @@ def run_shell(device: Device, script: str, *, seconds: float, max_bytes: int = 1
             code = stream.code
     except (OSError, RefusedError) as e:
         raise _not_run(device, script, e) from e
-    trace(f"shell {_program(script)}: exit code {code} after {_ms_since(began)} ms")
+    trace(f"shell {_program(script)}: exit code {code} after {(time.monotonic() - began) * 1000:.0f} ms")
     assert code is not None, "packets end with the exit code"
     return ShellAnswer(code, bytes(out), bytes(err))
-
-
-def exec_out(device: Device, script: str, *, seconds: float, max_bytes: int = 64 * 1024 * 1024) -> bytes:
-    """The raw output of a command."""
-    data = bytearray()
-    began = time.monotonic()
-    try:
-        with open_service(device, f"exec:{script}", Deadline(seconds)) as connection:
-            while block := connection.read_some():
-                data += block
-                if len(data) > max_bytes:
-                    raise ConnectionError(f"more than {max_bytes} bytes of output")
-    except (OSError, RefusedError) as e:
-        raise _not_run(device, script, e) from e
-    trace(f"exec {_program(script)}: {len(data)} bytes after {_ms_since(began)} ms")
-    return bytes(data)
 
 
 def _program(script: str) -> str:
     """The program of a command line, without its arguments: they may be secret."""
     return script.partition(" ")[0]
-
-
-def _ms_since(moment: float) -> int:
-    return round((time.monotonic() - moment) * 1000)
 
 
 def _not_run(device: Device, script: str, error: Exception) -> ClawError:
@@ -357,3 +350,60 @@ def _not_run(device: Device, script: str, error: Exception) -> ClawError:
         operation="shell",
         target=device.serial,
     )
+
+
+# Serials, as adb passes on what a device or the network reports: USB serials, ``emulator-5554``, ``host:port``,
+# the names of mDNS services. They may have characters that mean something to a shell or a file system.
+
+
+def is_serial(text: str) -> bool:
+    """Whether this can be a serial: printable, and not too long. U+FFFD is in place of bytes that are not text."""
+    return (
+        text.isprintable()
+        and bool(text.strip())
+        and "\N{REPLACEMENT CHARACTER}" not in text
+        and len(text.encode()) <= MAX_SERIAL_BYTES
+    )
+
+
+def shell_word(serial: str) -> str:
+    """The serial as a shell reads it: ``R58M1234``, ``'a b'``."""
+    from shlex import quote  # only errors need it
+
+    return quote(serial)
+
+
+def device_flag(serial: str) -> str:
+    """The flag that chooses this device, for the user to copy: ``--device R58M1234``, ``--device 'a b'``."""
+    return f"--device{'=' if serial.startswith('-') else ' '}{shell_word(serial)}"
+
+
+def target_flags(serial: str, package: str) -> str:
+    """The flags that choose this device and this Operator. The released Operator needs none."""
+    return device_flag(serial) + ("" if package == OPERATOR_PACKAGE else f" --operator-package {package}")
+
+
+def adb_flag(serial: str) -> str:
+    """The same for the adb program: ``-s R58M1234``."""
+    return f"-s {shell_word(serial)}"
+
+
+def file_name(serial: str) -> str:
+    """A file name for this serial alone, without characters that mean something to a file system."""
+    data = serial.encode()
+    if len(data) <= _MAX_HEX_BYTES:
+        return data.hex()
+    import base64
+
+    # In hex it could be longer than a file name may be.
+    return _LONG + base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def serial_of(name: str) -> str:
+    """The serial that a ``file_name`` is of. ``ValueError`` for any other name."""
+    if not name.startswith(_LONG):
+        return bytes.fromhex(name).decode()
+    import base64
+
+    text = name.removeprefix(_LONG)
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True).decode()

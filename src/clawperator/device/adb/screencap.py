@@ -2,9 +2,8 @@
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.text import one_line
-from clawperator.device.adb.client import Device, ShellAnswer, run_shell
+from clawperator.device.adb.client import Device, ShellAnswer, command_line, run_shell
 from clawperator.device.adb.dumpsys import focused_display_id, physical_id_in_use, read_physical_ids
-from clawperator.device.adb.quoting import command_line
 from clawperator.errors import ClawError
 
 SCREENSHOT_SECONDS = 30.0

@@ -13,8 +13,7 @@ from clawperator._base.files import AtomicFile, open_regular, why
 from clawperator._base.notes import note, trace
 from clawperator._base.text import one_line
 from clawperator.contract.action_params import UserChoice
-from clawperator.device.adb.client import Connection, Device, open_service
-from clawperator.device.adb.quoting import command_line
+from clawperator.device.adb.client import Connection, Device, command_line, open_service
 from clawperator.device.users import user_line
 from clawperator.device.vendors import vendor_hint
 from clawperator.errors import ClawError, ClawperatorException, RefusedError
@@ -25,8 +24,6 @@ _MAX_PATH = 1024
 _MAX_REASON = 64 * 1024
 _MAX_PULLED = 4 * 1024**3
 _SMALL_FILE_SECONDS = 10.0
-_FILE_MODE = 0o644
-_REGULAR = 0o100000
 # Between two notes about an installation.
 _NOTE_SECONDS = 2.0
 _CODE = re.compile(r"INSTALL_(?:PARSE_)?FAILED_([A-Z_]{1,60})")
@@ -96,22 +93,6 @@ def read_file(device: Device, remote: str, max_bytes: int, *, seconds: float = _
     return b"".join(_received(device, remote, seconds, max_bytes))
 
 
-def push_file(device: Device, local_path: str, remote: str, *, seconds: float, mode: int = _FILE_MODE) -> int:
-    """Copy a file to the device. Returns its size."""
-    size = 0
-    with open_regular(local_path) as file, _sync(device, seconds) as connection:
-        with _reason_if_closed(connection):
-            _request(connection, b"SEND", _path(remote) + b",%d" % (_REGULAR | mode & 0o777))
-            while block := file.read(_BLOCK):
-                connection.write(_HEAD.pack(b"DATA", len(block)) + block)
-                size += len(block)
-            connection.write(_HEAD.pack(b"DONE", int(os.fstat(file.fileno()).st_mtime) & 0xFFFFFFFF))
-        kind, length = _HEAD.unpack(connection.read_exactly(_HEAD.size))
-        if kind != b"OKAY":
-            _refuse(connection, kind, length)
-    return size
-
-
 def install_apk(
     device: Device,
     path: str,
@@ -140,7 +121,8 @@ def install_apk(
 def _received(device: Device, remote: str, seconds: float, max_bytes: int) -> Iterator[bytes]:
     size = 0
     with _sync(device, seconds) as connection:
-        _request(connection, b"RECV", _path(remote))
+        path = _path(remote)
+        connection.write(_HEAD.pack(b"RECV", len(path)) + path)
         while True:
             kind, length = _HEAD.unpack(connection.read_exactly(_HEAD.size))
             if kind == b"DONE":
@@ -166,22 +148,6 @@ def _sync(device: Device, seconds: float) -> Iterator[Connection]:
             yield connection
         except OSError as e:
             raise TransferError(_reason(e)) from e
-
-
-@contextmanager
-def _reason_if_closed(connection: Connection) -> Iterator[None]:
-    """A device that refuses a file may close the connection at once. Its message is the better reason."""
-    try:
-        yield
-    except ConnectionError:
-        with suppress(OSError):
-            kind, length = _HEAD.unpack(connection.read_exactly(_HEAD.size))
-            _refuse(connection, kind, length)
-        raise
-
-
-def _request(connection: Connection, kind: bytes, argument: bytes) -> None:
-    connection.write(_HEAD.pack(kind, len(argument)) + argument)
 
 
 def _path(remote: str) -> bytes:

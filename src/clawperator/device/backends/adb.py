@@ -4,10 +4,9 @@ from clawperator._base.deadline import Deadline
 from clawperator.contract.execution import Plan
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.adb.client import Device
-from clawperator.device.backends.adb_limits import beyond_adb
 from clawperator.device.backends.adb_system import AdbApps
 from clawperator.device.backends.adb_touch import AdbTouch
-from clawperator.device.backends.backend import RunWatch
+from clawperator.device.backends.backend import RunWatch, beyond_adb
 from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.engine.clock import SystemClock
 from clawperator.engine.run import Engine
@@ -31,20 +30,7 @@ class AdbBackend:
         if (refusal := beyond_adb(execution.actions)) is not None:
             raise refusal
         driver = AdbDriver(self._device, seconds=execution.timeoutMs / 1000, watch=self._watch)
-
-        def save(path: str | None, png: bytes) -> str:
-            return save_screenshot(png, path, execution.commandId)
-
-        clock, references, check = WatchedClock(self._watch), self._watch.references, self._watch.check_target
-        engine = Engine(
-            driver,
-            clock,
-            save_screenshot=save,
-            references=references,
-            check_target=check,
-            secrets=self._watch.secrets,
-        )
-        envelope = engine.run(execution)
+        envelope = host_engine(driver, self._watch, execution.commandId).run(execution)
         last = envelope.stepResults[-1]
         if last.success or driver.last_screen is None:
             return envelope
@@ -77,3 +63,15 @@ class AdbDriver(AdbTouch, AdbApps):
 
     It has no accessibility actions, so the engine uses gestures, and no recorder.
     """
+
+
+def host_engine(driver: AdbDriver, watch: RunWatch, command_id: str) -> Engine:
+    """The engine that runs actions of one command on the host."""
+    return Engine(
+        driver,
+        WatchedClock(watch),
+        save_screenshot=lambda path, png: save_screenshot(png, path, command_id),
+        references=watch.references,
+        check_target=watch.check_target,
+        secrets=watch.secrets,
+    )

@@ -1,33 +1,91 @@
-"""The part of the adb driver that reads the screen: hierarchies, windows, the display, screenshots."""
+"""The parts of the adb driver that run shell commands and read the screen.
+
+Each command runs within the deadline of the execution, none after a stop. Of the screen: hierarchies, windows, the
+display, screenshots.
+"""
 
 import os
 import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from clawperator._base.deadline import Deadline, command_timeout
 from clawperator._base.text import one_line
+from clawperator.contract.action_params import UserChoice
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.device.adb import dumpsys
-from clawperator.device.adb.client import Device, ShellAnswer
+from clawperator.device.adb.client import Device, ShellAnswer, command_line, device_flag, run_shell
 from clawperator.device.adb.dumpsys import Size
-from clawperator.device.adb.quoting import command_line
 from clawperator.device.adb.screencap import SCREENSHOT_SECONDS, capture_png
-from clawperator.device.backends.adb_shell import AdbShell
 from clawperator.device.backends.backend import RunWatch
-from clawperator.device.serials import device_flag
 from clawperator.engine.driver import Windows
 from clawperator.engine.retry import NOT_IDLE
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy
 from clawperator.ui.parse import parse_hierarchy
 
+# uiautomator alone waits ten seconds for an idle screen.
+CALL_SECONDS = 30.0
 # No further attempt after a slow one: callers that only report on the screen would wait for several.
 _DUMPS = 3
 _DUMPS_SECONDS = 5.0
 _DUMP_PAUSE = 0.3
 _NEVER_IDLE = "could not get idle state"
+_NOT_IDLE_HINT = (
+    "adb cannot read a screen that never becomes idle, such as a video or an animation. Stop it, or "
+    "use the backend operator. Keys, points and screenshots work anyway: run 'clawperator press back'."
+)
 # Only one program at a time can use UI Automation: another one registers first, or ends uiautomator.
 _BUSY = re.compile(r"already registered|^\s{0,8}Killed\b", re.MULTILINE)
 _WAITS = "uiautomator waits up to 10 s for a screen to become idle"
+
+
+class AdbShell:
+    """The shell of one device. After ``seconds`` every call fails with ``COMMAND_TIMEOUT``.
+
+    ``_user`` is the Android user for whom apps are opened and changed; None is the current one.
+    """
+
+    _user: UserChoice | None = None
+
+    def __init__(self, device: Device, *, seconds: float, watch: RunWatch | None) -> None:
+        self._device = device
+        self._watch = watch or RunWatch()
+        self._deadline = Deadline(seconds)
+
+    @property
+    def _name(self) -> str:
+        return self._device.serial
+
+    def _run(self, script: str) -> ShellAnswer:
+        with self._deadline_errors():
+            return run_shell(self._device, script, seconds=self._left(CALL_SECONDS))
+
+    @contextmanager
+    def _deadline_errors(self) -> Iterator[None]:
+        """Report a call that was cut off by the execution's deadline as a timeout."""
+        try:
+            yield
+        except ClawError as e:
+            if e.code == "DEVICE_SHELL_UNAVAILABLE" and self._deadline.is_over:
+                raise command_timeout() from e
+            raise
+
+    def _left(self, most: float) -> float:
+        self._watch.check_stop(after_effect=False)
+        try:
+            return min(most, self._deadline.left())
+        except TimeoutError as e:
+            raise command_timeout() from e
+
+    def _sleep(self, seconds: float) -> None:
+        time.sleep(self._left(seconds))
+
+
+def whole_output(answer: ShellAnswer) -> str:
+    """The text of stdout and stderr: commands differ in where they report a failure."""
+    return f"{answer.text}\n{answer.stderr.decode('utf-8', 'replace')}"
 
 
 class AdbScreen(AdbShell):
@@ -119,7 +177,9 @@ class AdbScreen(AdbShell):
         """Why a dump has no hierarchy."""
         printed = f"{answer.stderr.decode('utf-8', 'replace')}\n{output.decode('utf-8', 'replace')}"
         if _NEVER_IDLE in printed:
-            return self._not_idle(printed)
+            return self._unavailable(one_line(printed, 300)).with_(
+                hint=_NOT_IDLE_HINT, details={"reason": NOT_IDLE}
+            )
         if _BUSY.search(printed):
             return self._busy(printed)
         return self._unavailable(
@@ -133,15 +193,6 @@ class AdbScreen(AdbShell):
             hint="Wake and unlock the device. adb cannot read a screen that never becomes idle, such as a video.",
         )
 
-    def _not_idle(self, printed: str) -> ClawError:
-        return ClawError(
-            "SNAPSHOT_HIERARCHY_UNAVAILABLE",
-            f"{self._name} returned no UI hierarchy: {one_line(printed, 300)}",
-            hint="adb cannot read a screen that never becomes idle, such as a video or an animation. Stop it, or "
-            "use '--backend operator'. Keys, points and screenshots work all the same: 'clawperator press back'.",
-            details={"reason": NOT_IDLE},
-        )
-
     def _busy(self, printed: str) -> ClawError:
         stop = "adb shell am force-stop"
         return ClawError(
@@ -149,7 +200,7 @@ class AdbScreen(AdbShell):
             f"another program uses UI Automation on {self._name}: {one_line(printed, 200)}",
             hint="Stop it, then retry: Appium with "
             f"'{stop} io.appium.uiautomator2.server', uiautomator2 with '{stop} com.github.uiautomator'. An "
-            "interrupted dump ends after 10 s. With an Operator on the device use '--backend operator'.",
+            "interrupted dump ends after 10 s. With an Operator on the device use the backend operator.",
             operation="snapshot",
             target=self._name,
         )

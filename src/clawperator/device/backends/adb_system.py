@@ -5,11 +5,9 @@ from collections.abc import Mapping
 
 from clawperator._base.text import printable
 from clawperator.contract.action_params import PACKAGE_NAME, UserChoice
-from clawperator.device.adb.client import ShellAnswer
-from clawperator.device.adb.quoting import command_line
-from clawperator.device.backends.adb_shell import CALL_SECONDS, AdbShell, whole_output
+from clawperator.device.adb.client import ShellAnswer, command_line, device_flag
+from clawperator.device.backends.adb_screen import CALL_SECONDS, AdbShell, whole_output
 from clawperator.device.backends.host_actions import force_stop, is_process_of, is_running
-from clawperator.device.serials import device_flag
 from clawperator.device.users import user_line, user_refusal, user_words
 from clawperator.errors import ClawError
 
@@ -143,13 +141,12 @@ class AdbSystem(AdbShell):
         ``LOGCAT_UNAVAILABLE`` when the log cannot be read, or has no line of any app.
         """
         from clawperator.device.run.secrets import declared_texts
-        from clawperator.ui.privacy import mask_secrets
+        from clawperator.ui.privacy import mask
 
         lines = self._log_lines(package, self._log_start(since))
         if not lines and not _log_records(self._logcat("-t", "1")):
             raise self._no_log("it is empty", _LOGGING_OFF)
-        secrets = declared_texts()
-        return [printable(mask_secrets(line, secrets)[:_MAX_LINE]) for line in lines[-max_lines:]]
+        return [printable(line[:_MAX_LINE]) for line in mask(lines[-max_lines:], declared_texts())]
 
     def _log_lines(self, package: str, start: str) -> list[str]:
         uid = self._uid(package)

@@ -1,19 +1,32 @@
-"""The part of the adb driver that touches, presses keys and types, with ``input``."""
+"""The part of the adb driver that touches, presses keys and types, with ``input``.
 
+For typing: which text ``input`` supports, how to clear a field, and whether the field has the text.
+"""
+
+import math
 import re
 import time
 
+from clawperator._base.text import utf16_length
 from clawperator.contract.action_params import KEY_CODES
-from clawperator.device.adb import input as adb_input
-from clawperator.device.adb.input import input_line
-from clawperator.device.backends.adb_screen import AdbScreen
-from clawperator.device.backends.adb_shell import whole_output
+from clawperator.device.adb.client import command_line
+from clawperator.device.backends.adb_screen import AdbScreen, whole_output
+from clawperator.device.backends.backend import ANY_TEXT, check_typable
 from clawperator.device.vendors import vendor_hint
 from clawperator.engine.driver import Key
 from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
-from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui.node import Hierarchy, Node, is_field
 
+ENTER = "66"
+_DELETE, _DELETE_FORWARD, _TO_END, _PAGE_DOWN = "67", "112", "123", "93"
+_MAX_DELETED = 5_000
+# A text of no more characters is in one line of its field; a page of a field has at least so many.
+_ONE_LINE = 20
+_PAGE = 200
+# For the captures and the typing beside the deletion.
+_MORE_SECONDS = 30
+_BULLETS = frozenset("•●∙·*")
 # A touch held no longer than this is a tap.
 _TAP_MS = 200
 # Taps this far apart are a double tap: Android takes 40 to 300 ms.
@@ -25,6 +38,125 @@ _FORBIDDEN = re.compile(r"INJECT_EVENTS|SecurityException")
 _FIRST_KEYS = 100
 _MAX_KEYS = 1_000
 _BATCH_SECONDS = 5.0
+
+
+def input_line(*words: str) -> str:
+    return command_line("input", *words)
+
+
+def typing_lines(text: str) -> list[str]:
+    """The commands that type a text. ``input`` reads ``%s`` as a space, so a literal one is split over two."""
+    pieces = text.replace("%s", "%\0s").split("\0")
+    return [input_line("text", piece.replace(" ", "%s")) for piece in pieces]
+
+
+def probe_text(text: str) -> str:
+    """The characters that a device may have no keys for, once each. With one of them ``input`` types nothing."""
+    return "".join(dict.fromkeys(character for character in text if not character.isascii()))
+
+
+def clearing_keys(field: Node, probe: str = "") -> list[str]:
+    """The keys that clear the focused field, with a probe that was typed into it; none when it is empty.
+
+    The cursor moves to the end of its line first. A longer text may be wrapped, so that its line is not the last
+    one: then as many characters are deleted after the cursor as before it. ``TEXT_NOT_ACCEPTED`` for a text that
+    is too long.
+    """
+    current = field.entered_text
+    length = utf16_length(current)
+    if length > _MAX_DELETED:
+        raise ClawError(
+            "TEXT_NOT_ACCEPTED",
+            f"the field has {length} characters; adb can delete at most {_MAX_DELETED}",
+            hint=ANY_TEXT,
+        )
+    if not length:
+        return []
+    length += utf16_length(probe)
+    forward = [_DELETE_FORWARD] * length if _may_be_wrapped(current + probe) else []
+    return [_TO_END, *[_DELETE] * length, *forward]
+
+
+def end_keys(field: Node) -> list[str]:
+    """The keys that move the cursor to the end of the focused field."""
+    current = field.entered_text
+    pages = [_PAGE_DOWN] * (1 + len(current) // _PAGE) if _may_be_wrapped(current) else []
+    return [*pages, _TO_END] if current else []
+
+
+def _may_be_wrapped(text: str) -> bool:
+    return utf16_length(text) > _ONE_LINE or "\n" in text
+
+
+def key_line(keys: list[str]) -> str:
+    return input_line("keyevent", *keys)
+
+
+def find_again(nodes: list[Node], node: Node) -> Node | None:
+    """The same view in a later capture: by class and resource id, then by bounds or by its index among those."""
+    similar = [n for n in nodes if _is_similar(n, node)]
+    for candidate in similar:
+        if candidate.bounds == node.bounds:
+            return candidate
+    top = node
+    for ancestor in node.ancestors():
+        top = ancestor
+    index = [n for n in top.walk() if _is_similar(n, node)].index(node)
+    return similar[index] if index < len(similar) else None
+
+
+def _is_similar(a: Node, b: Node) -> bool:
+    return a.class_name == b.class_name and a.resource_id == b.resource_id
+
+
+def has_text(field: Node, text: str) -> bool:
+    """Whether the field has the text. An app may add separators, as in a telephone number.
+
+    Of a password only the length is visible, and on some devices nothing.
+    """
+    shown = field.text
+    if shown == text:
+        return True
+    if field.flag("password"):
+        return not shown or (len(shown) in (len(text), utf16_length(text)) and _BULLETS.issuperset(shown[:-1]))
+    rest = iter(shown)
+    for character in text:
+        for other in rest:
+            if other == character:
+                break
+            if other.isalnum():
+                return False
+        else:
+            return False
+    return not any(other.isalnum() for other in rest)
+
+
+def not_typed(text: str) -> ClawError:
+    """The error of a text that ``input`` refused. It types nothing of a text with a character that has no key."""
+    message = "the device did not type the text"
+    if not text.isascii():
+        message = (
+            "nothing was typed: the text has characters for which adb has no key; most devices accept only ASCII"
+        )
+    return ClawError("TEXT_NOT_ACCEPTED", message, hint=ANY_TEXT, after_effect=True)
+
+
+def not_accepted() -> ClawError:
+    return ClawError(
+        "TEXT_NOT_ACCEPTED", "the field does not have the typed text", hint=ANY_TEXT, after_effect=True
+    )
+
+
+def not_deleted(sent: int, wanted: int, seconds_per_key: float) -> ClawError:
+    """The error of a text that is too long to delete in the time left."""
+    needed = math.ceil(wanted * seconds_per_key)
+    return ClawError(
+        "TEXT_NOT_ACCEPTED",
+        f"the text of the field is too long to delete in time: {sent} of {wanted} keys were sent, and nothing was "
+        f"typed; all of them take about {needed} s",
+        hint=f"Retry with a timeout of {(needed + _MORE_SECONDS) * 1000} ms. {ANY_TEXT}",
+        after_effect=True,
+    )
 
 
 class AdbTouch(AdbScreen):
@@ -68,7 +200,7 @@ class AdbTouch(AdbScreen):
         return self._inject(input_line("keyevent", str(KEY_CODES[key])))
 
     def submit(self, node: Node) -> bool:  # noqa: ARG002 - typing gave the field the focus
-        return self._inject(input_line("keyevent", adb_input.ENTER))
+        return self._inject(input_line("keyevent", ENTER))
 
     # Text
 
@@ -78,7 +210,7 @@ class AdbTouch(AdbScreen):
         Nothing is typed unless the field has the focus, and nothing is typed twice. ``TEXT_NOT_ACCEPTED`` when the
         field has other text afterwards. Clearing a field is not checked: an empty field may show its hint.
         """
-        adb_input.check_typable(text)
+        check_typable(text)
         field = self._focus(node)
         if field is None:
             return False
@@ -87,7 +219,7 @@ class AdbTouch(AdbScreen):
             return True
         seen = self.field_after(field, self.dump())
         if seen is None or not self.has_text(seen, text):
-            raise adb_input.not_accepted()
+            raise not_accepted()
         return True
 
     def type_keys(self, field: Node, text: str, *, append: bool = False) -> bool:
@@ -97,49 +229,49 @@ class AdbTouch(AdbScreen):
         ``TEXT_NOT_ACCEPTED`` for a text that ``input`` cannot type, and without the time to delete the old one. A
         text that the device may have no keys for is tried before the old one is deleted.
         """
-        adb_input.check_typable(text)
-        probe = "" if append else adb_input.probe_text(text)
-        keys = adb_input.end_keys(field) if append else adb_input.clearing_keys(field, probe)
-        if keys and probe and not self._inject(*adb_input.typing_lines(probe)):
-            raise adb_input.not_typed(text)
+        check_typable(text)
+        probe = "" if append else probe_text(text)
+        keys = end_keys(field) if append else clearing_keys(field, probe)
+        if keys and probe and not self._inject(*typing_lines(probe)):
+            raise not_typed(text)
         sent = 0
         batch = _FIRST_KEYS
         while len(keys) - sent > batch:
             began = time.monotonic()
-            if not self._inject(adb_input.key_line(keys[sent : sent + batch])):
-                raise adb_input.not_typed(text)
+            if not self._inject(key_line(keys[sent : sent + batch])):
+                raise not_typed(text)
             sent += batch
             per_key = max((time.monotonic() - began) / batch, 0.0001)
             batch = min(_MAX_KEYS, max(1, int(_BATCH_SECONDS / per_key)))
             needed = min(batch, len(keys) - sent) * per_key
             if needed > (self._deadline.remaining or 0.0):
-                raise adb_input.not_deleted(sent, len(keys), per_key)
-        rest = [adb_input.key_line(keys[sent:])] if keys else []
-        if not self._inject(*rest, *(adb_input.typing_lines(text) if text else ())):
-            raise adb_input.not_typed(text)
+                raise not_deleted(sent, len(keys), per_key)
+        rest = [key_line(keys[sent:])] if keys else []
+        if not self._inject(*rest, *(typing_lines(text) if text else ())):
+            raise not_typed(text)
         return True
 
     def field_after(self, field: Node, screen: Hierarchy) -> Node | None:
         """The field in a later capture; another one that has the focus when it is gone."""
-        found = adb_input.find_again(screen.nodes, field)
+        found = find_again(screen.nodes, field)
         if found is not None:
             return found
-        return next((node for node in screen.nodes if node.flag("focused") and adb_input.is_field(node)), None)
+        return next((node for node in screen.nodes if node.flag("focused") and is_field(node)), None)
 
     def has_text(self, field: Node, text: str) -> bool:
-        return adb_input.has_text(field, text)
+        return has_text(field, text)
 
     def _focus(self, node: Node) -> Node | None:
         """The field, focused, tapped if needed. A view that is not a field is not tapped again."""
         if node.flag("focused"):
             return node
         screen = self.dump()
-        seen = adb_input.find_again(screen.nodes, node)
+        seen = find_again(screen.nodes, node)
         if seen is None or seen.flag("focused"):
             return seen
-        if not adb_input.is_field(seen) or not self.tap(*touch_point(screen, seen, self.frame()), 0):
+        if not is_field(seen) or not self.tap(*touch_point(screen, seen, self.frame()), 0):
             return None
-        seen = adb_input.find_again(self.dump().nodes, node)
+        seen = find_again(self.dump().nodes, node)
         return seen if seen is None or seen.flag("focused") else None
 
     def _inject(self, *lines: str) -> bool:

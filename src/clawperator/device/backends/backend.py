@@ -1,20 +1,27 @@
-"""Execution backends: the Operator app on the device, or the host engine over plain adb."""
+"""Execution backends: the Operator app on the device, or the host engine over plain adb; what adb cannot do."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from clawperator.contract.execution import Plan
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.execution import Action, Plan
 from clawperator.contract.results import ResultEnvelope
 from clawperator.device.run.lease import Lease
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
-    from clawperator.contract.execution import Action
     from clawperator.engine.context import SecretSource
     from clawperator.engine.selection import ReferenceLookup
     from clawperator.ui.node import Node
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_OPERATOR = (
+    "Run 'clawperator operator setup --apk <operator.apk>' to install an Operator, and use the backend operator."
+)
+ANY_TEXT = "With an Operator on the device use the backend operator: it sets any text."
 
 
 class RunWatch(Struct, frozen=True):
@@ -45,3 +52,37 @@ class Backend(Protocol):
     """
 
     def run(self, plan: Plan) -> ResultEnvelope: ...
+
+
+def beyond_adb(actions: Sequence[Action]) -> ClawError | None:
+    """The refusal of the first action that plain adb cannot run; None when it can run them all.
+
+    It is checked before the first action of a plan runs.
+    """
+    for action in actions:
+        if ACTIONS[action.type].family == "recording":
+            return ClawError(
+                "RECORDING_UNAVAILABLE",
+                f"plain adb cannot run {action.type} (action {action.id})",
+                hint=_OPERATOR,
+                details={"actionId": action.id, "actionType": action.type},
+                operation="execute",
+            )
+        text = getattr(action.params, "text", None)
+        if "textFrom" in action.params.__struct_fields__ and isinstance(text, str):
+            try:
+                check_typable(text)
+            except ClawError as e:
+                return e.with_(details={"actionId": action.id, "actionType": action.type}, operation="execute")
+    return None
+
+
+def check_typable(text: str) -> None:
+    """``TEXT_NOT_ACCEPTED`` for control characters, which ``input`` sends as keys.
+
+    A line break is the enter key, which may submit a form.
+    """
+    if _CONTROL.search(text):
+        raise ClawError(
+            "TEXT_NOT_ACCEPTED", "adb cannot type line breaks or other control characters", hint=ANY_TEXT
+        )

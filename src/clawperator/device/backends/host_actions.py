@@ -8,9 +8,7 @@ from typing import Any
 from clawperator.contract.action_params import UserChoice
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import StepResult
-from clawperator.device.adb.client import Device, run_shell
-from clawperator.device.adb.quoting import command_line
-from clawperator.device.serials import device_flag
+from clawperator.device.adb.client import Device, command_line, device_flag, run_shell
 from clawperator.errors import ClawError
 
 _CLOSE_SECONDS = 10.0
@@ -102,13 +100,13 @@ def save_screenshot(png: bytes, path: str | None, command_id: str) -> str:
             out.file.write(png)
     except (OSError, ValueError) as e:
         if given is None:
-            hint = "Set CLAWPERATOR_HOME to a writable folder, or choose a file with --path."
+            hint = "Set CLAWPERATOR_HOME to a writable folder, or choose another file."
         elif os.path.islink(path):
-            hint = f"Pass the file itself: --path {shlex.quote(os.path.realpath(path))}."
+            hint = f"Choose the file itself: {shlex.quote(os.path.realpath(path))}."
         elif isinstance(e, FileNotFoundError):
             hint = f"Run 'mkdir -p {shlex.quote(folder)}' first."
         elif os.path.lexists(path) and not os.path.isfile(path):
-            hint = "Choose another path with --path: the name of a new file or of a regular file."
+            hint = "Choose another path: the name of a new file or of a regular file."
         else:
             hint = f"Run 'ls -ld {shlex.quote(folder)}' to check its permissions, or choose another path."
         raise ClawError(

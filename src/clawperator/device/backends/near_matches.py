@@ -1,28 +1,25 @@
 """Failed searches name what is on the screen instead: the labels and ids most like the selector."""
 
-import shlex
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from clawperator._base.text import one_line, printable
-from clawperator.commands.selectors import render_flags
 from clawperator.contract.execution import Action
 from clawperator.contract.results import StepResult
 from clawperator.contract.selectors import NodeMatcher
-from clawperator.ui.describe import reference_of
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.outline import outline_of, screen_frame
 from clawperator.ui.select import find_nodes
-from clawperator.ui.suggest import NearMatch, nearest_matches
+from clawperator.ui.suggest import NearMatch, nearest_matches, reference_of
 
 if TYPE_CHECKING:
     from clawperator.device.run.references import References
 
 _CODES = ("NODE_NOT_FOUND", "TARGET_NOT_FOUND", "CONTAINER_NOT_FOUND")
 _MAX_LABEL = 60
+_KINDS = {"textEquals": "text", "resourceId": "id"}
 
 
 def is_failed_search(step: StepResult) -> bool:
@@ -30,27 +27,12 @@ def is_failed_search(step: StepResult) -> bool:
     return not step.success and _code(step) in _CODES
 
 
-def flags_of_match(match: NearMatch, action: Action, param: str) -> str:
-    """The flags that select a near match in this param of an action."""
-    # The flag --text of an action that types is the text to type.
-    field = "textContains" if match.field == "textEquals" and hasattr(action.params, "text") else match.field
-    flag, *values = render_flags({field: match.value})
-    if param == "container":
-        flag = f"--container-{flag.removeprefix('--')}"
-    return shlex.join([flag, *values])
-
-
 def with_near_matches(
-    step: StepResult,
-    action: Action,
-    screen: Hierarchy,
-    device: "str | References",
-    write: Callable[[NearMatch, Action, str], str] = flags_of_match,
+    step: StepResult, action: Action, screen: Hierarchy, device: "str | References"
 ) -> StepResult:
-    """A failed search with its near matches: ``nearest`` as JSON, and how to select them in the hint.
+    """A failed search with its near matches: ``nearest`` as JSON, and in the hint.
 
     ``device`` is a serial, or the references of a device: elements of its earlier snapshots also have those.
-    ``write`` renders the selector of a match in the language of the caller.
     """
     name = "container" if _code(step) == "CONTAINER_NOT_FOUND" else "matcher"
     selector = getattr(action.params, name, None) or getattr(action.params, "labelMatcher", None)
@@ -65,13 +47,15 @@ def with_near_matches(
         | ({"ref": refs[match]} if match in refs else {})
         for match in found
     ]
-    flags = [
-        write(match, action, name) + (f" ({refs[match]})" if match in refs and name == "matcher" else "")
+    node = "" if name == "matcher" else f"{name} "
+    named = [
+        f'{node}{_KINDS[match.field]} "{match.value}"'
+        + (f" ({refs[match]})" if match in refs and not node else "")
         for match in found
         if match.value == one_line(match.value, _MAX_LABEL)
     ]
     more = f" {step.data['hint']}" if "hint" in step.data else ""
-    hint = {"hint": f"Did you mean {' or '.join(flags)}?{more}"} if flags else {}
+    hint = {"hint": f"Did you mean {' or '.join(named)}?{more}"} if named else {}
     return replace(step, data={**step.data, "nearest": msgspec.json.encode(written).decode(), **hint})
 
 

@@ -11,24 +11,32 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline
-from clawperator.contract.action_types import is_snapshot, unsettles
+from clawperator._base.notes import note
+from clawperator.contract.action_params import is_snapshot, unsettles
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action, Plan, needs_host, operator_action
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
-from clawperator.contract.results import ResultEnvelope, StepResult, may_have_changed
+from clawperator.contract.results import ResultEnvelope, StepResult, may_have_changed, outcome_of
 from clawperator.contract.selectors import NodeSelector
 from clawperator.contract.wire import TEXT_BYTES, TEXT_SUM
 from clawperator.device.adb.client import Device
-from clawperator.device.backends.backend import RunWatch
+from clawperator.device.backends.backend import RunWatch, beyond_adb
 from clawperator.device.backends.host_actions import run_host_action
-from clawperator.device.backends.operator_link import Delivered, deliver, known_code, operator_not_installed
-from clawperator.device.backends.operator_log import plausible_text, verified_text
-from clawperator.device.operators import OperatorChoice, enabled_operator
+from clawperator.device.backends.operator_link import (
+    Delivered,
+    deliver,
+    known_code,
+    operator_not_installed,
+    plausible_text,
+    verified_text,
+)
+from clawperator.device.settings import OperatorChoice, enabled_operator
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.device.backends.operator_driver import OperatorDriver
     from clawperator.engine.run import Engine
+
 
 # A hierarchy that was lost is too large for the log from this size on. The smallest usual log has 256 KiB.
 _LARGE_BYTES = 200_000
@@ -171,7 +179,8 @@ class OperatorRun:
                 raise self._with_steps(operator_not_installed(choice.name, self._device, variants=False))
 
     def _host_engine(self) -> "Engine":
-        from clawperator.device.backends.operator_driver import OperatorDriver, host_engine
+        from clawperator.device.backends.adb import host_engine
+        from clawperator.device.backends.operator_driver import OperatorDriver
 
         if self._driver is not None:
             self._driver.link_error = None
@@ -288,8 +297,67 @@ def _lost_hierarchy(size: int) -> dict[str, str]:
         return {
             "error": "SNAPSHOT_TOO_LARGE",
             "message": f"the hierarchy of this screen has about {size // 1000} kB, more than the device log holds",
-            "hint": "Run 'clawperator snapshot --backend adb'.",
+            "hint": "Use the backend adb: run 'clawperator snapshot --backend adb'.",
         }
     message = "UI hierarchy extraction produced no output for this step. "
     message += "Check clawperator version compatibility and logcat extraction health."
     return {"error": "SNAPSHOT_EXTRACTION_FAILED", "message": message}
+
+
+class AutoBackend:
+    """Runs plans with the enabled Operator, or with plain adb."""
+
+    def __init__(self, device: Device, watch: RunWatch | None = None) -> None:
+        self._device = device
+        self._watch = watch or RunWatch()
+        self.operator = OperatorChoice(may_be_absent=True)
+
+    @property
+    def name(self) -> str:
+        """The backend that ran the plan. Without a delivery the host did everything by adb."""
+        return "adb" if self.operator.package is None else "operator"
+
+    def run(self, plan: Plan) -> ResultEnvelope:
+        run = OperatorRun(self._device, self.operator, plan, self._watch)
+        refusal = beyond_adb(plan.execution.actions)
+        try:
+            if refusal is not None and needs_host(plan.execution.actions[0]):
+                run.require_operator()
+            envelope = run.run()
+        except ClawError as e:
+            if not self.operator.is_absent:
+                raise
+            return self._run_by_adb(plan, run, e, refusal)
+        if self.operator.is_unusual:
+            note(f"device {self._device.serial} has the Operator {self.operator.name} enabled; using it")
+        return envelope
+
+    def _run_by_adb(
+        self, plan: Plan, run: OperatorRun, missing: ClawError, refusal: ClawError | None
+    ) -> ResultEnvelope:
+        """Run the actions that have not run yet. ``missing`` is the error of the Operator."""
+        from clawperator.device.backends.adb import AdbBackend
+
+        if refusal is not None:
+            raise _refused(refusal, missing)
+        note(f"no Operator is enabled on {self._device.serial}; using plain adb")
+        done = list(run.steps)
+        rest = plan.execution.actions[len(done) :]
+        document = {**plan.document, "actions": plan.document["actions"][len(done) :]}
+        envelope = AdbBackend(self._device, self._watch).run(Plan(replace(plan.execution, actions=rest), document))
+        if not done:
+            return envelope
+        steps = [*done, *envelope.stepResults]
+        outcome = outcome_of(steps)
+        return replace(envelope, stepResults=steps, status=outcome.status)
+
+
+def _refused(refusal: ClawError, missing: ClawError) -> ClawError:
+    """The error of a plan that plain adb cannot run, on a device without an Operator."""
+    details = {**(refusal.details or {}), **(missing.details or {})}
+    return missing.with_(
+        message=f"{refusal.message}, and {missing.message}",
+        hint=f"Install an Operator with '{details['installCommand']}'.",
+        details=details,
+        operation="execute",
+    )

@@ -21,12 +21,10 @@ from clawperator.contract.action_params import OPERATOR_KEYS
 from clawperator.contract.results import StepResult
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.device.adb.client import Device
-from clawperator.device.backends.adb import AdbDriver, WatchedClock
+from clawperator.device.backends.adb import AdbDriver
 from clawperator.device.backends.backend import RunWatch
-from clawperator.device.backends.host_actions import save_screenshot
 from clawperator.device.backends.operator_link import known_code
 from clawperator.engine.driver import ChosenNode, Key, Windows
-from clawperator.engine.run import Engine
 from clawperator.engine.targets import (
     describe_node,
     nearest_self_or_ancestor,
@@ -36,11 +34,10 @@ from clawperator.engine.targets import (
 )
 from clawperator.errors import ClawError
 from clawperator.ui.hit_test import HitTest
-from clawperator.ui.node import NOWHERE, Bounds, Hierarchy, Node
+from clawperator.ui.node import NOWHERE, Bounds, Hierarchy, Node, node_at
 from clawperator.ui.outline import screen_frame
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.suggest import contract_selector
-from clawperator.ui.visible import visible_nodes
 
 # The attribute of nodes that take each kind of click for what is inside them.
 _TAKES = {"click": "clickable", "long_click": "long-clickable"}
@@ -120,8 +117,7 @@ def point_of(chosen: ChosenNode, again: Hierarchy, kind: str, frame: Bounds) -> 
     if describe_node(node) != describe_node(chosen.node):
         raise ClawError("NODE_NOT_FOUND", "the screen is changing: the node is not where it was")
     x, y = touch_point(again, node, frame, _taker(node, kind))
-    shown = [one for one in visible_nodes(again, frame) if one.bounds.normalised().contains(x, y)]
-    return x, y, shown[-1] if shown else node
+    return x, y, node_at(again, frame, x, y) or node
 
 
 def own_guard(node: Node) -> dict[str, str]:
@@ -296,18 +292,3 @@ class OperatorDriver(AdbDriver):
             code = known_code(data.get("error"))
             raise ClawError(code, data.get("message", f"the Operator could not {action}"), hint=data.get("hint"))
         return steps[-1]
-
-
-def host_engine(driver: OperatorDriver, watch: RunWatch, command_id: str) -> Engine:
-    def save(path: str | None, png: bytes) -> str:
-        return save_screenshot(png, path, command_id)
-
-    clock, references, check = WatchedClock(watch), watch.references, watch.check_target
-    return Engine(
-        driver,
-        clock,
-        save_screenshot=save,
-        references=references,
-        check_target=check,
-        secrets=watch.secrets,
-    )

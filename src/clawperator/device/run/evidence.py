@@ -15,20 +15,22 @@ from typing import Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from clawperator._base.deadline import limited
 from clawperator._base.files import AtomicFile, make_private_folder, why
 from clawperator._base.notes import listening
-from clawperator.commands.model import BackendName
+from clawperator.contract.commands import BackendName
 from clawperator.contract.execution import single_action, validate
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.screencap import capture_png
 from clawperator.device.run.run import run_plan
+from clawperator.device.run.secrets import known_secrets, unmasked
 from clawperator.errors import ClawError
 from clawperator.policy.gate import PolicyGate, approve, check_actions, enforcing, inherited_policy
 from clawperator.ui.node import Hierarchy
 from clawperator.ui.parse import parse_hierarchy
-from clawperator.ui.privacy import has_password, mask_passwords, mask_secrets
+from clawperator.ui.privacy import has_password, mask, mask_passwords
 from clawperator.ui.write import write_hierarchy
 
 VERSION = 1
@@ -80,7 +82,7 @@ class FinishedRun(Struct, frozen=True, kw_only=True):
     """What the manifest states about a run besides its files."""
 
     command: str
-    argv: tuple[str, ...]
+    argv: list[str]
     deviceId: str | None
     exitCode: int
     status: str
@@ -148,15 +150,11 @@ class EvidenceBundle:
         self.add(EVIDENCE_DOCUMENT, "document", document)
         manifest = EvidenceManifest(
             runId=self._run_id,
-            command=run.command,
-            argv=list(run.argv),
-            deviceId=run.deviceId,
             started=_stamp(self._started),
             finished=_stamp(datetime.now(UTC)),
-            exitCode=run.exitCode,
-            status=run.status,
             files=self._files,
             missing=self._missing,
+            **asdict(run),
         )
         text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
         with AtomicFile(os.path.join(self.path, EVIDENCE_MANIFEST), private=True, follow_links=False) as out:
@@ -190,13 +188,14 @@ def _without_questions() -> Iterator[None]:
 
 def _look(source: CaptureSource) -> Hierarchy:
     plan = validate(single_action("snapshot_ui", timeout_ms=round(CAPTURE_SECONDS * 1000)))
-    result = run_plan(
-        approve(plan),
-        source.device,
-        package=source.package,
-        backend=source.backend,
-        timeout_ms=CAPTURE_SECONDS * 1000,
-    )
+    with unmasked():
+        result = run_plan(
+            approve(plan),
+            source.device,
+            package=source.package,
+            backend=source.backend,
+            timeout_ms=CAPTURE_SECONDS * 1000,
+        )
     step = result.envelope.stepResults[0] if result.envelope.stepResults else None
     if step is None or not step.success or "text" not in step.data:
         data = {} if step is None else step.data
@@ -209,17 +208,7 @@ def _look(source: CaptureSource) -> Hierarchy:
 
 def masked_tree(screen: Hierarchy, secrets: Iterable[str] = ()) -> str:
     """The XML of a screen with its password fields, these secrets and the declared ones masked."""
-    return mask_secrets(write_hierarchy(mask_passwords(screen)), (*secrets, *known_secrets()))
-
-
-def known_secrets() -> list[str]:
-    """The texts of the user's ``secrets`` setting that can be read: an earlier run may have typed one."""
-    from clawperator.device.run.secrets import declared_texts
-
-    try:
-        return declared_texts()
-    except ClawError:  # the setting is invalid, which the run reports if it needs it
-        return []
+    return mask(write_hierarchy(mask_passwords(screen)), (*secrets, *known_secrets()))
 
 
 def _password_on(screen: Hierarchy) -> str:

@@ -12,8 +12,9 @@ from typing import Literal
 import msgspec
 
 from clawperator._base.files import make_private_folder, try_lock
-from clawperator._base.home import product_home
+from clawperator._base.home import has_config, product_home
 from clawperator._base.notes import is_tracing
+from clawperator._base.text import utc_timestamp
 
 KEEP_DAYS = 14
 # A full file becomes the older half of its day; the half before it is deleted.
@@ -40,14 +41,21 @@ def log_file(now: float | None = None) -> str:
 def log_event(event: str, message: str = "", *, level: Level = "info", **fields: Value) -> None:
     """Write a line, unless its level is below ``CLAWPERATOR_LOG_LEVEL`` and no command traces. Never raises.
 
-    Fields that are None are left out. Pass ids, codes and numbers only: no payload, no text of an app.
+    Fields that are None are left out, and declared secrets are masked. Pass ids, codes and numbers only: no
+    payload, no text of an app.
     """
     if LOG_LEVELS.index(level) < _threshold():
         return
     with suppress(OSError, ValueError, msgspec.EncodeError):
         now = time.time()
-        head = {"ts": _timestamp(now), "level": level, "event": event, "message": message or event}
-        line = {name: _cut(value) for name, value in (*head.items(), *fields.items()) if value is not None}
+        head = {"ts": utc_timestamp(now), "level": level, "event": event, "message": message or event}
+        line: dict[str, Value] = {k: v for k, v in (*head.items(), *fields.items()) if v is not None}
+        if has_config():
+            from clawperator.device.run.secrets import known_secrets
+            from clawperator.ui.privacy import mask
+
+            line = mask(line, known_secrets())
+        line = {name: _cut(value) for name, value in line.items()}
         _append(log_file(now), msgspec.json.encode(line) + b"\n", now)
 
 
@@ -60,11 +68,6 @@ def _threshold() -> int:
         return 0
     wanted = os.environ.get("CLAWPERATOR_LOG_LEVEL", "").lower()
     return next((rank for rank, level in enumerate(LOG_LEVELS) if level == wanted), 1)
-
-
-def _timestamp(now: float) -> str:
-    whole = int(now)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{int((now - whole) * 1000):03d}Z"
 
 
 def _append(path: str, line: bytes, now: float) -> None:

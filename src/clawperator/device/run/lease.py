@@ -24,7 +24,7 @@ from clawperator._base.home import product_home
 from clawperator._base.notes import note, show_status
 from clawperator._base.typed import decode
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
-from clawperator.device.serials import file_name
+from clawperator.device.adb.client import file_name
 from clawperator.errors import ClawError
 
 POLL_SECONDS = 0.004
@@ -100,7 +100,7 @@ class Lease:
         self._serial = serial
         self._holder = holder
         self._finished = finished
-        self._write()
+        _write_record(self._descriptor, self._holder)
 
     def sending(self, command_id: str, seconds: float, operator: str, endpoint: str = "") -> None:
         """From now on the device may run the command, for at most these seconds.
@@ -119,7 +119,7 @@ class Lease:
             endpoint=endpoint,
         )
         SENT[self._serial, command_id] = SentCommand(self._serial, self._holder, self._finished)
-        self._write()
+        _write_record(self._descriptor, self._holder)
 
     def noted(self, *, operator: str = "", device_time: str = "", operator_pid: str = "") -> None:
         """Keep what finds the result in the log: the Operator, the device's clock before it, the process."""
@@ -132,7 +132,7 @@ class Lease:
         )
         if (sent := SENT.get((self._serial, holder.sent))) is not None:
             sent.holder = self._holder
-        self._write()
+        _write_record(self._descriptor, self._holder)
 
     def ended(self) -> None:
         """The device does not run the command, or no longer."""
@@ -149,13 +149,10 @@ class Lease:
         sent = SENT.get((self._serial, self._holder.sent))
         self._holder = replace(self._holder, released=True)
         with suppress(ClawError):  # on a full disk the record stays as it is
-            self._write()
+            _write_record(self._descriptor, self._holder)
         if sent is not None:
             sent.holder = self._holder
             sent.is_held = False
-
-    def _write(self) -> None:
-        _write_record(self._descriptor, self._holder)
 
 
 def _write_record(descriptor: int, holder: Holder) -> None:
@@ -387,7 +384,7 @@ def _busy(serial: str, holder: Holder | None, *, abandoned: bool) -> ClawError:
     return ClawError(
         "EXECUTION_CONFLICT_IN_FLIGHT",
         _describe(serial, holder, abandoned=abandoned),
-        hint="Retry when it has finished, or use another device with --device.",
+        hint="Retry when it has finished, or use another device.",
         details=details,
         operation="lease",
         target=serial,

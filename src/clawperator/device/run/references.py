@@ -6,7 +6,7 @@ only grow while one of them is kept, so a number does not stand for another elem
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 from zlib import crc32
@@ -16,13 +16,12 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from clawperator._base.files import AtomicFile, locked, make_private_folder, read_limited, why
-from clawperator._base.home import product_home
+from clawperator._base.home import has_config, product_home
 from clawperator._base.typed import decode
 from clawperator.contract.selectors import REFERENCE
-from clawperator.device.serials import file_name
+from clawperator.device.adb.client import file_name
 from clawperator.errors import ClawError
-from clawperator.ui.outline import Outline
-from clawperator.ui.outline_text import EarlierLine, earlier_lines
+from clawperator.ui.outline import EarlierLine, Outline, earlier_lines
 from clawperator.ui.refs import (
     MAX_ALIKE,
     ElementFingerprint,
@@ -31,6 +30,7 @@ from clawperator.ui.refs import (
     find_same,
     fingerprints,
     is_same_page,
+    masked_outline,
     stale_reference,
 )
 
@@ -110,6 +110,15 @@ class References:
         self._elements: dict[int, _Known] = {}
         self._snapshots: dict[str, _Snapshot] = {}
 
+    @property
+    def secrets(self) -> Sequence[str]:
+        """The declared secrets, which are masked in every screen that is kept or recognised."""
+        if not has_config():
+            return ()
+        from clawperator.device.run.secrets import known_secrets
+
+        return known_secrets()
+
     def assign(self, screen: Outline, snapshot_id: str | None = None) -> None:
         """Set the reference of each element: that of an earlier screen where it is the same element.
 
@@ -145,7 +154,8 @@ class References:
         self._read()
         if not self._elements:
             return
-        for element, number in zip(screen.elements, self._known_numbers(fingerprints(screen)), strict=True):
+        live = fingerprints(masked_outline(screen, self.secrets))
+        for element, number in zip(screen.elements, self._known_numbers(live), strict=True):
             element.ref = f"e{number}" if number else ""
 
     def lookup(self, ref: str) -> ElementFingerprint:
@@ -183,7 +193,7 @@ class References:
 
     def _number(self, screen: Outline, snapshot_id: str | None) -> bool:
         """Number the elements. Returns whether there is something to keep that was not known a moment ago."""
-        live = fingerprints(screen)
+        live = fingerprints(masked_outline(screen, self.secrets))
         count = len(self._elements)
         numbers = self._known_numbers(live)
         now = round(self._now())

@@ -9,23 +9,28 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline, limited
+from clawperator._base.home import has_config
 from clawperator._base.notes import trace
-from clawperator.commands.model import BackendName
-from clawperator.contract.action_params import SESSION_ID
-from clawperator.contract.action_types import is_snapshot
+from clawperator.contract.action_params import SESSION_ID, is_snapshot
 from clawperator.contract.actions import ACTIONS
+from clawperator.contract.commands import BackendName
 from clawperator.contract.execution import Action, Plan, needs_host
 from clawperator.contract.limits import HOST_GRACE_MS, MIN_EXECUTION_TIMEOUT_MS
-from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult, outcome_of, step_mismatch
+from clawperator.contract.results import (
+    ExecutionResult,
+    ResultEnvelope,
+    StepResult,
+    outcome_of,
+    snapshot_id,
+    step_mismatch,
+)
 from clawperator.contract.selectors import NodeSelector
-from clawperator.contract.wire import OPERATOR_PACKAGE, snapshot_id
-from clawperator.device.adb.client import Device
-from clawperator.device.adb.quoting import command_line
+from clawperator.contract.wire import OPERATOR_PACKAGE
+from clawperator.device.adb.client import Device, command_line, device_flag
 from clawperator.device.backends.backend import Backend, RunWatch
-from clawperator.device.operators import OperatorChoice
 from clawperator.device.run.host_log import Level, log_event
 from clawperator.device.run.lease import Holder, lease
-from clawperator.device.serials import device_flag
+from clawperator.device.settings import OperatorChoice
 from clawperator.errors import CODES, ClawError, default_hint
 from clawperator.policy.gate import ApprovedPlan, policy_in_force
 
@@ -101,7 +106,7 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
             except ClawError as e:
                 raise e if secrets is None else secrets.mask_error(e) from e.__cause__
         if secrets is not None:
-            envelope = replace(envelope, stepResults=secrets.mask(envelope.stepResults))
+            envelope = secrets.mask(envelope)
         _check_steps(plan, envelope, device)
     except ClawError as e:
         log_event("execution.failed", level="error", code=e.code, durationMs=_elapsed_ms(started), **ids)
@@ -118,17 +123,13 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
         from clawperator.device.run.secrets import note_recordings
 
         note_recordings(device.serial, envelope.stepResults)
-    _log_end(envelope, _elapsed_ms(started), ran_by, ids)
+    status, elapsed, code = envelope.status, _elapsed_ms(started), envelope.errorCode or None
+    trace(f"{status} after {elapsed} ms by {ran_by}")
+    level: Level = "info" if status == "success" else "warn"
+    log_event("execution.finished", level=level, status=status, code=code, durationMs=elapsed, **ids)
     if package is not None or operator in (None, OPERATOR_PACKAGE):
         operator = None
     return ExecutionResult(envelope, device.serial, ran_by, operator or UNSET).with_code()
-
-
-def _log_end(envelope: ResultEnvelope, elapsed: int, backend: str, ids: dict[str, str]) -> None:
-    level: Level = "info" if envelope.status == "success" else "warn"
-    code = envelope.errorCode or None
-    trace(f"{envelope.status} after {elapsed} ms by {backend}")
-    log_event("execution.finished", level=level, status=envelope.status, code=code, durationMs=elapsed, **ids)
 
 
 def _backend_name(backend: Backend) -> str:
@@ -152,12 +153,16 @@ def _require_users(plan: Plan, device: Device) -> None:
 
 
 def _secrets(plan: Plan, device: Device) -> "SecretReader | None":
-    """The reader of secrets, when the plan has one."""
-    if all(getattr(action.params, "textFrom", UNSET) is UNSET for action in plan.execution.actions):
-        return None
-    from clawperator.device.run.secrets import SecretReader
+    """The reader of secrets, when the plan has one or the user may have declared some.
 
-    return SecretReader(device.serial)
+    ``CONFIG_INVALID`` when it is not known which ones are declared.
+    """
+    actions = plan.execution.actions
+    if all(getattr(action.params, "textFrom", UNSET) is UNSET for action in actions) and not has_config():
+        return None
+    from clawperator.device.run.secrets import SecretReader, declared_texts, is_unmasked
+
+    return SecretReader(device.serial, () if is_unmasked.get() else declared_texts())
 
 
 def _references(plan: Plan, device: Device) -> "References | None":
@@ -176,7 +181,7 @@ def _target_check(plan: Plan) -> "Callable[[Action, Node], None] | None":
     """The policy's check of nodes that the host chooses, when a policy is in force and the host chooses one."""
     if not policy_in_force() or not any(needs_host(action) for action in plan.execution.actions):
         return None
-    from clawperator.device.run.target_policy import check_target
+    from clawperator.engine.targets import check_target
 
     return check_target
 
@@ -194,7 +199,7 @@ def _actions(plan: Plan) -> str:
 
 
 def _has_finished(device: Device, holder: Holder, seconds: float) -> bool:
-    from clawperator.device.backends.operator_log import has_finished
+    from clawperator.device.backends.operator_link import has_finished
 
     return has_finished(device, holder, seconds)
 
@@ -336,7 +341,7 @@ def choose_backend(
 
         return AdbBackend(device, watch)
     if backend == "auto" and package is None:
-        from clawperator.device.backends.auto import AutoBackend
+        from clawperator.device.backends.operator import AutoBackend
 
         return AutoBackend(device, watch)
     from clawperator.device.backends.operator import OperatorBackend

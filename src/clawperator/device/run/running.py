@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from clawperator._base.deadline import BEGAN, Deadline
 from clawperator._base.files import try_lock
+from clawperator.device.adb.client import serial_of
 from clawperator.device.run.lease import (
     ASK_SECONDS,
     POLL_SECONDS,
@@ -20,7 +21,6 @@ from clawperator.device.run.lease import (
     open_record,
     read_holder,
 )
-from clawperator.device.serials import serial_of
 from clawperator.errors import ClawError
 
 
@@ -99,7 +99,7 @@ def _left_by_others() -> Iterator[SentCommand]:
 
 def _ask(serial: str, holder: Holder, seconds: float) -> bool:
     """Ask a device by its serial whether it has finished a command."""
-    from clawperator.device.backends.operator_log import has_finished
+    from clawperator.device.backends.operator_link import has_finished
     from clawperator.device.discovery import resolve_device
 
     return has_finished(resolve_device(serial), holder, seconds)

@@ -5,31 +5,38 @@ The recordings that this host started are noted in the product home, because an 
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from msgspec.structs import replace
 
-from clawperator._base.home import product_home
-from clawperator.commands.model import POLICY_VARIABLE
+from clawperator._base.files import AtomicFile, make_private_folder, open_regular, why
+from clawperator._base.home import config_file, has_config, product_home
 from clawperator.contract.action_params import SESSION_ID, TextSource
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
-from clawperator.contract.results import StepResult
+from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
+from clawperator.policy.gate import policy_in_force
+from clawperator.ui.privacy import mask
 
 # Four bytes per character, and the end of the line.
 _MAX_FILE_BYTES = 4 * MAX_MATCHER_VALUE_LENGTH + 2
 _TOO_LONG = f"it is longer than {MAX_MATCHER_VALUE_LENGTH} characters"
 _ENDED = ("RECORDING_NOT_IN_PROGRESS",)
+is_unmasked: ContextVar[bool] = ContextVar("unmasked", default=False)
 
 
 class SecretReader:
-    """Reads secrets for one device. Under a policy only those that the user's ``secrets`` setting names."""
+    """Reads secrets for one device. Under a policy only those that the user's ``secrets`` setting names.
 
-    def __init__(self, serial: str) -> None:
+    What was read is masked in what the device reports, and so are the ``declared`` texts.
+    """
+
+    def __init__(self, serial: str, declared: Iterable[str] = ()) -> None:
         self._serial = serial
-        self._texts: list[str] = []
+        self._texts = list(declared)
 
     def read(self, source: TextSource) -> str:
         """The text. ``SECRET_UNAVAILABLE`` when it cannot be read, ``PERMISSION_DENIED`` when it may not be."""
@@ -45,38 +52,40 @@ class SecretReader:
         self._texts.append(text)
         return text
 
-    def mask(self, steps: Iterable[StepResult]) -> list[StepResult]:
-        """The steps with four dots for each text that was read: a later snapshot or log may show it."""
-        from clawperator.ui.privacy import mask_step_data
-
-        return [replace(step, data=mask_step_data(step.data, self._texts)) for step in steps]
+    def mask(self, envelope: ResultEnvelope) -> ResultEnvelope:
+        """The envelope with four dots for each secret. Ids and types of steps are kept."""
+        return mask_envelope(envelope, self._texts)
 
     def mask_error(self, error: ClawError) -> ClawError:
-        """The error with four dots for each text that was read: it may quote lines of the device's log."""
-        from clawperator.ui.privacy import mask_secrets
-
-        def masked(value: Any) -> Any:
-            if isinstance(value, str):
-                return mask_secrets(value, self._texts)
-            if isinstance(value, StepResult):
-                return self.mask([value])[0]
-            if isinstance(value, Mapping):
-                return {name: masked(below) for name, below in value.items()}
-            return [masked(below) for below in value] if isinstance(value, list | tuple) else value
-
+        """The error with four dots for each secret: it may quote lines of the device's log."""
         if not self._texts:
             return error
-        own = {name: masked(getattr(error, name)) for name in ("details", "extra")}
-        hidden = ClawError(error.code, masked(error.message), hint=masked(error.own_hint), **own)
-        return hidden.with_(
-            operation=error.operation,
-            target=error.target,
-            retryable=error.retryable,
-            after_effect=error.after_effect,
-        )
+        shown = (error.message, error.own_hint, error.details, error.extra)
+        message, hint, details, extra = mask(shown, self._texts)
+        return error.with_(message=message, hint=hint, details=details, extra=extra)
 
     def active_recording(self) -> str | None:
         return active_recording(self._serial)
+
+
+def mask_envelope(envelope: ResultEnvelope, secrets: Iterable[str]) -> ResultEnvelope:
+    """The envelope with four dots for each secret in what its steps report, and in its error and hint."""
+    known = tuple(secrets)
+    if not known:
+        return envelope
+    steps = [replace(step, data=mask(step.data, known)) for step in envelope.stepResults]
+    error, hint = mask((envelope.error, envelope.hint), known)
+    return replace(envelope, stepResults=steps, error=error, hint=hint)
+
+
+@contextmanager
+def unmasked() -> Iterator[None]:
+    """While the block runs, results keep declared secrets. For callers that compare screens and mask their own."""
+    token = is_unmasked.set(True)
+    try:
+        yield
+    finally:
+        is_unmasked.reset(token)
 
 
 def active_recording(serial: str) -> str | None:
@@ -91,8 +100,6 @@ def active_recording(serial: str) -> str | None:
 
 def note_recordings(serial: str, steps: Iterable[StepResult]) -> None:
     """Note which recording these steps started or stopped."""
-    from clawperator._base.files import AtomicFile, make_private_folder
-
     for step in steps:
         session = step.data.get("sessionId", "")
         path = _marker(serial)
@@ -119,13 +126,6 @@ def _marker(serial: str) -> str:
 
 
 def _check_allowed(source: TextSource) -> None:
-    import sys
-
-    if POLICY_VARIABLE not in os.environ and "clawperator.policy.gate" not in sys.modules:
-        return
-    from clawperator._base.home import config_file
-    from clawperator.policy.gate import policy_in_force
-
     if not policy_in_force() or is_declared(source):
         return
     name = source.env if isinstance(source.env, str) else os.path.abspath(str(source.file))
@@ -140,19 +140,15 @@ def _check_allowed(source: TextSource) -> None:
 
 def is_declared(source: TextSource) -> bool:
     """Whether the user's ``secrets`` setting names this variable, or this file by its absolute path."""
-    from clawperator._base.config import read_config
-
     if isinstance(source.env, str):
-        return source.env in read_config().secrets
+        return source.env in _declared()
     path = os.path.realpath(str(source.file))
     return any(path == os.path.realpath(file) for file in _declared_files())
 
 
 def declared_texts() -> list[str]:
     """The texts of the ``secrets`` setting that can be read."""
-    from clawperator._base.config import read_config
-
-    values = [value for name in read_config().secrets if (value := os.environ.get(name))]
+    values = [value for name in _declared() if (value := os.environ.get(name))]
     for path in _declared_files():
         try:
             values.append(_read_file(path))
@@ -161,17 +157,28 @@ def declared_texts() -> list[str]:
     return values
 
 
+def known_secrets() -> list[str]:
+    """The declared texts; none when the setting is invalid, which the run reports if it needs it."""
+    try:
+        return declared_texts() if has_config() else []
+    except ClawError:
+        return []
+
+
+def _declared() -> Sequence[str]:
+    """The names and paths of the ``secrets`` setting."""
+    from clawperator._base.config import read_config  # reading TOML would cost every recording some milliseconds
+
+    return read_config().secrets
+
+
 def _declared_files() -> list[str]:
     """A relative path does not count: the working folder of an agent would decide which file it is."""
-    from clawperator._base.config import read_config
-
-    paths = (os.path.expanduser(name) for name in read_config().secrets)
+    paths = (os.path.expanduser(name) for name in _declared())
     return [path for path in paths if os.path.isabs(path)]
 
 
 def _read_file(path: str) -> str:
-    from clawperator._base.files import open_regular, why
-
     try:
         with open_regular(path) as file:
             mode = os.fstat(file.fileno()).st_mode

@@ -1,4 +1,4 @@
-"""A device as a user sees it and uses it: its screen now, as a tree and as a picture; touches, keys and text.
+"""A device as a user sees it and uses it: its screen now and as it changes; touches, keys and text.
 
 On a simulated phone a touch is the user's own, so an active recording gets its events. On another device it is
 ``input``.
@@ -10,25 +10,29 @@ import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, Protocol
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from clawperator._base.deadline import Deadline
-from clawperator.commands.model import BackendName
+from clawperator._base.text import utc_timestamp
 from clawperator.contract.action_params import KeyName
+from clawperator.contract.commands import BackendName
 from clawperator.contract.execution import new_command_id, single_action, validate
-from clawperator.contract.wire import snapshot_id
+from clawperator.contract.results import ResultEnvelope, snapshot_id
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.screencap import capture_png
 from clawperator.device.run.lease import lease
+from clawperator.device.run.references import References
 from clawperator.device.run.run import run_plan
-from clawperator.device.run.secrets import active_recording
-from clawperator.device.screen.watch import captured_data
-from clawperator.errors import ClawError
+from clawperator.device.run.secrets import active_recording, known_secrets
+from clawperator.device.screen.snapshot_views import numbered_outline, outline_changes
+from clawperator.errors import CODES, ClawError
 from clawperator.phone.process.launch import control_phone
 from clawperator.policy.gate import approve
 from clawperator.ui.node import Node
+from clawperator.ui.outline import EarlierLine, cut_lines, earlier_lines, has_other_order, render_outline
+from clawperator.ui.privacy import mask
 
 Point = tuple[int, int]
 
@@ -42,18 +46,6 @@ _LOOK_SECONDS = 20.0
 _LEASE_SECONDS = 0.05
 _PICTURE_SECONDS = 15.0
 _PNG_SIZE = struct.Struct(">II")
-
-
-class LiveInput(Protocol):
-    """What a user can do. A touch with an end moves there; one that ``holds`` is a long press before it moves."""
-
-    def touch(self, at: Point, to: Point | None, milliseconds: int, *, holds: bool) -> None: ...
-    def press(self, key: KeyName, /) -> None: ...
-    def type_text(self, text: str, /) -> None: ...
-
-
-def user_input(device: Device) -> LiveInput:
-    return SimulatedInput(device.serial) if device.endpoint.simulated else AdbInput(device)
 
 
 class SimulatedInput:
@@ -103,6 +95,11 @@ class AdbInput:
             )
 
 
+def user_input(device: Device) -> SimulatedInput | AdbInput:
+    """What a user can do. A touch with an end moves there; one that ``holds`` is a long press before it moves."""
+    return SimulatedInput(device.serial) if device.endpoint.simulated else AdbInput(device)
+
+
 @contextmanager
 def live_lease(serial: str, action: str) -> Iterator[None]:
     """Hold the device for what a user does. ``EXECUTION_CONFLICT_IN_FLIGHT`` while another command uses it.
@@ -147,22 +144,6 @@ class LiveLook(Struct, frozen=True, kw_only=True):
     can_record: bool = True
 
 
-class LiveSource(Protocol):
-    """Where the looks at a device come from. ``seconds`` is the pause between two of them."""
-
-    @property
-    def is_simulated(self) -> bool: ...
-    @property
-    def seconds(self) -> float: ...
-    def look(self, since: str, /) -> LiveLook:
-        """The screen now. ``since`` is the picture id of the last look, or empty."""
-        ...
-
-    def picture(self) -> bytes:
-        """The screen now as PNG."""
-        ...
-
-
 class SimulatedSource:
     """A simulated phone. It has no accessibility service to suspend and no lease to wait for."""
 
@@ -174,10 +155,12 @@ class SimulatedSource:
         self._can_record = can_record
 
     def look(self, since: str, /) -> LiveLook:
+        """The screen now. ``since`` is the picture id of the last look, or empty."""
         found = control_phone(self._serial, "look", since=since)
         if "xml" not in found:
             return LiveLook(picture_id=found["id"], recording=found["recording"], can_record=self._can_record)
-        data = {"text": found["xml"], "snapshot_id": snapshot_id(found["xml"])}
+        xml = mask(found["xml"], known_secrets())
+        data = {"text": xml, "snapshot_id": snapshot_id(xml)}
         optional = {"foreground_package": found["package"], "overlay_package": found["overlay"]}
         return LiveLook(
             picture_id=found["id"],
@@ -244,7 +227,78 @@ class CapturedSource:
         return capture_png(self._device, seconds=_PICTURE_SECONDS)
 
 
+# Where the looks at a device come from. ``seconds`` is the pause between two of them.
+LiveSource = SimulatedSource | CapturedSource
+
+
 def png_size(png: bytes) -> tuple[int, int]:
     """Width and height in the header of a PNG."""
     width, height = _PNG_SIZE.unpack(png[16:24])
     return width, height
+
+
+class ScreenReport(Struct, frozen=True):
+    """A screen as an outline, or its changed lines since the report before."""
+
+    snapshotId: str
+    time: str
+    kind: Literal["screen", "changes"]
+    package: str | None
+    text: str
+
+
+class ScreenWatch:
+    """Looks at the screen of one device. It holds the device's lease only while it looks."""
+
+    def __init__(self, device: Device, *, package: str | None, backend: BackendName) -> None:
+        self._device = device
+        self._package = package
+        self._backend: BackendName = backend
+        self._references = References(device.serial)
+        self._last_id = ""
+        self._lines: list[EarlierLine] | None = None
+
+    def look(self, seconds: float) -> ScreenReport | None:
+        """The screen now, or its changes if they are shorter. None when it shows the same as before.
+
+        Any failure of the device or of the capture is raised, also that the look takes longer than ``seconds``.
+        """
+        data = self._capture(seconds)
+        last, self._last_id = self._last_id, data["snapshot_id"]
+        if last == data["snapshot_id"]:
+            return None
+        made = numbered_outline(data, self._references)
+        earlier, self._lines = self._lines, earlier_lines(made)
+        lines = None if earlier is None else outline_changes(made, earlier, last)
+        if earlier is not None and lines == [] and not has_other_order(earlier, made):
+            return None  # something that an outline does not show
+        return ScreenReport(
+            snapshotId=data["snapshot_id"],
+            time=utc_timestamp(time.time()),
+            kind="screen" if lines is None else "changes",
+            package=data.get("foreground_package"),
+            text=render_outline(made) if lines is None else "\n".join(cut_lines(lines, made.notices, None)),
+        )
+
+    def _capture(self, seconds: float) -> dict[str, str]:
+        plan = validate(single_action("snapshot_ui"))
+        result = run_plan(
+            approve(plan), self._device, package=self._package, backend=self._backend, timeout_ms=seconds * 1000
+        )
+        return captured_data(result.envelope, self._device.serial)
+
+
+def captured_data(envelope: ResultEnvelope, serial: str) -> dict[str, str]:
+    """The data of the snapshot that was the only step. A failed step is an error with its code."""
+    step = next(iter(envelope.stepResults), None)
+    if step is not None and step.success and "text" in step.data:
+        return step.data
+    data = {} if step is None else step.data
+    code = data.get("error") or (envelope.errorCode if isinstance(envelope.errorCode, str) else "")
+    raise ClawError(
+        code if code in CODES else "SNAPSHOT_HIERARCHY_UNAVAILABLE",
+        data.get("message") or envelope.error or "the device returned no UI hierarchy",
+        hint=data.get("hint"),
+        operation="watch",
+        target=serial,
+    )

@@ -15,14 +15,16 @@ from clawperator.contract.results import StepResult
 from clawperator.device.run.references import FRESH_SECONDS, References
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy
-from clawperator.ui.outline import Outline, outline_of, screen_frame
-from clawperator.ui.outline_text import (
+from clawperator.ui.outline import (
     EarlierLine,
+    Outline,
     changed_lines,
     cut_lines,
     has_other_order,
     outline_objects,
+    outline_of,
     render_outline,
+    screen_frame,
 )
 from clawperator.ui.parse import parse_hierarchy
 

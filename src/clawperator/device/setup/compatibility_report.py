@@ -7,18 +7,26 @@ device is left out unless it has the form of its field, and when it contains the
 import platform
 import re
 import time
-from typing import Literal
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
 from clawperator import __version__
+from clawperator.contract.execution import new_command_id
 from clawperator.contract.wire import OPERATOR_PACKAGES
+from clawperator.device.adb.binary import run_adb
 from clawperator.device.adb.client import Device, run_shell
+from clawperator.device.adb.dumpsys import read_physical_ids
+from clawperator.device.backends.adb import AdbDriver
+from clawperator.device.backends.operator_link import has_finished
 from clawperator.device.discovery import is_wireless, resolve_device
-from clawperator.device.operators import enabled_operator
+from clawperator.device.run.lease import lease
+from clawperator.device.settings import enabled_operator
 from clawperator.device.setup.device_checks import DeviceFacts, read_facts
 from clawperator.device.setup.doctor import Report
-from clawperator.device.setup.host_checks import Check, Status
+from clawperator.device.setup.host_checks import Status
 from clawperator.errors import CODES, ClawError
 
 _SHELL_SECONDS = 15.0
@@ -40,6 +48,7 @@ _COMMON_PARTS = ("emulator", "connect", "localhost")
 _SERIAL_PROPERTIES = ("ro.serialno", "ro.boot.serialno", "ro.ril.oem.imei", "ro.vendor.serialno")
 _EMULATOR_HARDWARE = ("goldfish", "ranchu", "cuttlefish")
 
+T = TypeVar("T")
 Connection = Literal["usb", "wireless", "emulator", "simulated"]
 
 
@@ -116,43 +125,33 @@ class CompatibilityReport(Struct, frozen=True):
 
 def make_report(report: Report) -> CompatibilityReport:
     """The compatibility report of the device that a doctor's report is about. Never raises for a device."""
-    device = _device_of(report)
-    facts = _facts_of(device)
+    serial = report.deviceId
+    device = _known(lambda: resolve_device(serial)) if isinstance(serial, str) else None
+    facts = _known(lambda: read_facts(device)) if device is not None else None
     return CompatibilityReport(
         1,
         __version__,
         _host(),
         _reported_device(device, facts) if device is not None else None,
-        _backend(device),
+        # The backend that ``auto`` chooses.
+        _known(lambda: "operator" if enabled_operator(device) else "adb") if device is not None else None,
         _operator(report),
-        [_reported_check(check) for check in report.checks],
+        [ReportedCheck(one.id, one.status, one.code if one.code in CODES else None) for one in report.checks],
         _timings(device) if device is not None else None,
     )
 
 
-def _device_of(report: Report) -> Device | None:
-    if not isinstance(report.deviceId, str):
-        return None
+def _known(ask: Callable[[], T]) -> T | None:
+    """The answer; None when the device or adb does not give it."""
     try:
-        return resolve_device(report.deviceId)
-    except ClawError:
-        return None
-
-
-def _facts_of(device: Device | None) -> DeviceFacts | None:
-    try:
-        return read_facts(device) if device is not None else None
+        return ask()
     except ClawError:
         return None
 
 
 def _host() -> HostFacts:
-    from clawperator.device.adb.binary import run_adb
-
-    try:
-        output = run_adb("version", seconds=_ADB_SECONDS, asks_server=False).stdout.decode("utf-8", "replace")
-    except ClawError:
-        output = ""
+    ran = _known(lambda: run_adb("version", seconds=_ADB_SECONDS, asks_server=False))
+    output = "" if ran is None else ran.stdout.decode("utf-8", "replace")
     adb, tools = _ADB_VERSION.search(output), _TOOLS_VERSION.search(output)
     python = _PYTHON_VERSION.match(platform.python_version())
     machine = platform.machine()
@@ -210,28 +209,15 @@ def _connection(device: Device, facts: DeviceFacts | None) -> Connection:
 
 
 def _display(device: Device, facts: DeviceFacts) -> DisplayFacts:
-    from clawperator.device.adb.dumpsys import read_physical_ids
-
     size = _SIZE.fullmatch(facts.size)
     density = facts.density
-    try:
-        listed = run_shell(device, "dumpsys SurfaceFlinger --display-id", seconds=_SHELL_SECONDS).text
-    except ClawError:
-        listed = ""
+    listed = _known(lambda: run_shell(device, "dumpsys SurfaceFlinger --display-id", seconds=_SHELL_SECONDS))
     return DisplayFacts(
         int(size[1]) if size else None,
         int(size[2]) if size else None,
         int(density) if density.isascii() and density.isdecimal() and len(density) < 5 else None,
-        len(set(read_physical_ids(listed))) or None,
+        len(set(read_physical_ids(listed.text if listed else ""))) or None,
     )
-
-
-def _backend(device: Device | None) -> Literal["operator", "adb"] | None:
-    """The backend that ``auto`` chooses."""
-    try:
-        return None if device is None else "operator" if enabled_operator(device) else "adb"
-    except ClawError:
-        return None
 
 
 def _operator(report: Report) -> ReportedOperator | None:
@@ -243,10 +229,6 @@ def _operator(report: Report) -> ReportedOperator | None:
     version = str(evidence.get("apkVersion", ""))
     package = report.operatorPackage if report.operatorPackage in OPERATOR_PACKAGES else "other"
     return ReportedOperator(package, version if _OPERATOR_VERSION.fullmatch(version) else None)
-
-
-def _reported_check(check: Check) -> ReportedCheck:
-    return ReportedCheck(check.id, check.status, check.code if check.code in CODES else None)
 
 
 def _timings(device: Device) -> Timings:
@@ -265,13 +247,6 @@ def _timings(device: Device) -> Timings:
 
 def _timed_dump(device: Device) -> tuple[float, int]:
     """The seconds and nodes of one dump, while no other command uses the device."""
-    from functools import partial
-
-    from clawperator.contract.execution import new_command_id
-    from clawperator.device.backends.adb import AdbDriver
-    from clawperator.device.backends.operator_log import has_finished
-    from clawperator.device.run.lease import lease
-
     finished = partial(has_finished, device)
     with lease(device.serial, new_command_id("report-"), _LEASE_SECONDS, action="report", finished=finished):
         began = time.monotonic()

@@ -2,23 +2,28 @@
 
 import time
 from collections.abc import Mapping
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator._base.settings import setting
+from clawperator._base.config import setting
 from clawperator._base.text import one_line
+from clawperator.contract.execution import Plan, new_command_id, new_execution, validate
 from clawperator.contract.wire import accessibility_service
-from clawperator.device.adb.client import Device, run_shell
+from clawperator.device.adb.client import Device, device_flag, run_shell, shell_word, target_flags
+from clawperator.device.backends.operator_link import deliver, has_finished
 from clawperator.device.device_states import SUPPORTED, not_ready, read_api, require_supported
-from clawperator.device.discovery import PASSING, READY, ListedDevice, list_devices, resolve_device
-from clawperator.device.serials import device_flag, shell_word, target_flags
+from clawperator.device.discovery import PASSING, READY, list_devices, resolve_device
+from clawperator.device.run.lease import lease
+from clawperator.device.run.run import run_plan
 from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, failed_check, passed
 from clawperator.device.setup.install import enabled_services, read_setting
 from clawperator.device.setup.version_check import install_command, probe_compatibility, require_operator
 from clawperator.device.users import user_line
 from clawperator.device.vendors import Purpose, Vendor, parse_properties, recognise_vendor, switch_states
 from clawperator.errors import ClawError
+from clawperator.policy.gate import approve, approve_own
 
 # Three commands, which take seconds each on a slow device.
 _FACTS_SECONDS = 30.0
@@ -129,7 +134,9 @@ def discover(serial: str | None, simulated: str | None = None) -> tuple[Check, s
         )
         step = Step("manual", f"Choose one: clawperator doctor {device_flag(ready[0])}")
         return failed_check(id_, error, step, status="warn", title="Choose a device"), None
-    chosen = serial if serial is not None else next(iter(ready), None) or _most_likely(listed)
+    # A ready device, or else one that only needs authorization.
+    likely = sorted(listed, key=lambda device: (device.state != READY, device.state != "unauthorized"))
+    chosen = serial if serial is not None or not likely else likely[0].serial
     state = next((device.state for device in listed if device.serial == chosen), None)
     if chosen is not None and (state is None or state in PASSING):
         # It may be chosen by another name than it is listed by, and it may be ready in a moment.
@@ -142,11 +149,6 @@ def discover(serial: str | None, simulated: str | None = None) -> tuple[Check, s
     if state == READY and chosen is not None:
         return passed(id_, f"device {chosen} is ready", serial=chosen), chosen
     return _not_ready(id_, chosen, state, ready, is_simulated=chosen == simulated), None
-
-
-def _most_likely(listed: list[ListedDevice]) -> str | None:
-    """Of devices that are not ready, one that only needs authorization."""
-    return next((d.serial for d in sorted(listed, key=lambda d: d.state != "unauthorized")), None)
 
 
 def _not_ready(id_: str, serial: str | None, state: str | None, ready: list[str], *, is_simulated: bool) -> Check:
@@ -274,16 +276,9 @@ def check_handshake(
     device: Device, package: str, timeout_ms: float = HANDSHAKE_MS, vendor: Vendor | None = None
 ) -> Check:
     """Check that the Operator runs a command: a sleep of 0 ms, which changes nothing."""
-    from functools import partial
-
-    from clawperator.contract.execution import validate
-    from clawperator.device.backends.operator_link import deliver
-    from clawperator.device.backends.operator_log import has_finished
-    from clawperator.device.run.lease import lease
-
     id_ = "readiness.handshake"
     actions: list[dict[str, object]] = [{"id": "h1", "type": "sleep", "params": {"durationMs": 0}}]
-    document = validate(_execution("handshake", timeout_ms, actions)).document
+    document = _plan("handshake", timeout_ms, actions).document
     started = time.monotonic()
     try:
         command_id, finished = document["commandId"], partial(has_finished, device)
@@ -336,13 +331,9 @@ def _repair_steps(device: Device, package: str) -> list[Step]:
 
 def check_plain_adb(device: Device) -> Check:
     """Check that the screen can be captured without an Operator."""
-    from clawperator.contract.execution import validate
-    from clawperator.device.run.run import run_plan
-    from clawperator.policy.gate import approve_own
-
     id_ = "readiness.adb"
     actions: list[dict[str, object]] = [{"id": "s1", "type": "snapshot_ui", "params": {}}]
-    look = approve_own(validate(_execution("adb", _CAPTURE_MS, actions)))
+    look = approve_own(_plan("adb", _CAPTURE_MS, actions))
     try:
         envelope = run_plan(look, device, package=None, backend="adb", lease_seconds=_LEASE_SECONDS).envelope
     except ClawError as e:
@@ -358,10 +349,6 @@ def check_plain_adb(device: Device) -> Check:
 
 def check_smoke(device: Device, package: str) -> Check:
     """Check a small plan: close Settings, open it, capture it."""
-    from clawperator.contract.execution import validate
-    from clawperator.device.run.run import run_plan
-    from clawperator.policy.gate import approve
-
     id_ = "readiness.smoke"
     settings = {"applicationId": _SETTINGS}
     navigation = {"expectedPackage": _SETTINGS, "timeoutMs": _SMOKE_MS // 2}
@@ -372,7 +359,7 @@ def check_smoke(device: Device, package: str) -> Check:
         {"id": "s4", "type": "snapshot_ui", "params": {}},
     ]
     try:
-        plan = approve(validate(_execution("smoke", _SMOKE_MS, actions)))
+        plan = approve(_plan("smoke", _SMOKE_MS, actions))
         envelope = run_plan(plan, device, package=package).envelope
     except ClawError as e:
         reason = f"{e.code}: {e.message}"
@@ -388,15 +375,11 @@ def check_smoke(device: Device, package: str) -> Check:
     return failed_check(id_, error)
 
 
-def _execution(kind: str, timeout_ms: float, actions: list[dict[str, object]]) -> dict[str, object]:
-    from clawperator.contract.execution import new_command_id, new_execution
-
-    return new_execution(
-        actions,
-        command_id=new_command_id(f"{kind}-"),
-        task_id=f"doctor-{kind}",
-        source="clawperator-doctor",
-        timeout_ms=timeout_ms,
+def _plan(kind: str, timeout_ms: float, actions: list[dict[str, object]]) -> Plan:
+    command_id, source = new_command_id(f"{kind}-"), "clawperator-doctor"
+    task_id = f"doctor-{kind}"
+    return validate(
+        new_execution(actions, command_id=command_id, task_id=task_id, source=source, timeout_ms=timeout_ms)
     )
 
 
@@ -445,19 +428,15 @@ def check_log(device: Device, vendor: Vendor | None) -> Check:
     has_lines = any(line.strip() and not line.startswith("-----") for line in answer.text.splitlines())
     if answer.code == 0 and has_lines and not any(words in output.lower() for words in _LOG_OFF):
         return passed(id_, "the log of the device is on")
+    steps = (vendor.steps_for("log") if vendor is not None else []) or [_LOG_SIZE]
     return Check(
         id=id_,
         status="warn",
         code="LOGCAT_UNAVAILABLE",
         summary="the log of the device is off or empty; it carries the results of the Operator",
         detail=None if answer.code == 0 else one_line(answer.complaint, 200),
-        fix=Fix("Turn on logging", [Step("manual", step) for step in log_steps(vendor)]),
+        fix=Fix("Turn on logging", [Step("manual", step) for step in steps]),
     )
-
-
-def log_steps(vendor: Vendor | None) -> list[str]:
-    """How to turn on the log of a device."""
-    return (vendor.steps_for("log") if vendor is not None else []) or [_LOG_SIZE]
 
 
 def check_restricted_settings(device: Device, package: str, api: int) -> Check | None:

@@ -8,15 +8,17 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from clawperator._base.settings import setting
+from clawperator._base.config import setting
 from clawperator.contract.wire import OPERATOR_PACKAGE
-from clawperator.device.adb.client import Device
+from clawperator.device.adb.binary import run_adb, start_server
+from clawperator.device.adb.client import Device, target_flags
+from clawperator.device.adb.server import adb_endpoint, can_start
 from clawperator.device.discovery import resolve_device, simulated_phones
-from clawperator.device.operators import find_operator
 from clawperator.device.run.host_log import Level, log_event
-from clawperator.device.serials import target_flags
+from clawperator.device.settings import find_operator
 from clawperator.device.setup import device_checks, host_checks
 from clawperator.device.setup.host_checks import Check
+from clawperator.device.setup.install import restart_service, write_setting
 from clawperator.device.vendors import Vendor
 from clawperator.errors import ClawError
 
@@ -138,10 +140,8 @@ class _Examination:
         yield host_checks.check_server(simulated)
         built = False
         if self._full:
-            from clawperator.device.setup.gradle_checks import check_assembly
-
             yield host_checks.check_java()
-            yield (assembly := check_assembly(os.curdir))
+            yield (assembly := host_checks.check_assembly(os.curdir))
             built = assembly.status == "pass"
         discovery, serial = device_checks.discover(self.serial, simulated)
         yield discovery
@@ -155,10 +155,8 @@ class _Examination:
             return
         self.package = find_operator(self.device, self._named)
         if built:
-            from clawperator.device.setup.gradle_checks import check_installation, check_launch
-
-            yield check_installation(self.device, os.curdir)
-            yield check_launch(self.device, self.package)
+            yield host_checks.check_installation(self.device, os.curdir)
+            yield host_checks.check_launch(self.device, self.package)
         yield from self._phone_checks(self.device)
 
     def _phone_checks(self, device: Device) -> Iterator[Check]:
@@ -235,24 +233,17 @@ def _repair(found: list[Check], device: Device | None, package: str) -> Iterator
 
 
 def _restart_server(_: Check, __: Device | None, ___: str) -> None:
-    from clawperator.device.adb.binary import run_adb, start_server
-    from clawperator.device.adb.server import adb_endpoint, can_start
-
     if can_start(adb_endpoint()):  # others may use the server of another computer
         run_adb("kill-server", seconds=_KILL_SECONDS)
     start_server()
 
 
 def _restart_operator(_: Check, device: Device | None, package: str) -> None:
-    from clawperator.device.setup.install import restart_service
-
     if device is not None:
         restart_service(device, package)
 
 
 def _turn_on(check: Check, device: Device | None, _: str) -> None:
-    from clawperator.device.setup.install import write_setting
-
     if device is not None:
         write_setting(device, "global", device_checks.SETTINGS[check.id][0], "1")
 

@@ -1,12 +1,18 @@
-"""The document of a doctor check, and the checks of this computer."""
+"""The document of a doctor check, the checks of this computer, and those of building the Operator from source."""
 
 import os
+import re
+import shutil
 import sys
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from clawperator._base.trust import folder_trust
+from clawperator.device.adb.binary import find_adb, is_program, require_adb, run_adb, run_tool, start_server
+from clawperator.device.adb.client import Device, command_line, run_shell
 from clawperator.device.adb.server import NoServerError, adb_endpoint, ask_server, can_start
+from clawperator.device.adb.sync import install_apk
 from clawperator.errors import ClawError
 
 Status = Literal["pass", "warn", "fail"]
@@ -15,6 +21,11 @@ _PYTHON = (3, 11)
 _JAVAS = ("17", "21")
 _VERSION_SECONDS = 5.0
 _JAVA_SECONDS = 10.0
+_ASSEMBLE = "build.android.assemble"
+_GRADLE_SECONDS = 900.0
+_LAUNCH_SECONDS = 30.0
+_TASK = ":app:assembleDebug"
+_APK = os.path.join("app", "build", "outputs", "apk", "debug", "app-debug.apk")
 
 
 class Step(Struct, frozen=True):
@@ -89,8 +100,6 @@ def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
 
 def check_adb(simulated: str | None) -> Check:
     """Check that adb is installed. A simulated phone does not need it."""
-    from clawperator.device.adb.binary import find_adb, require_adb, run_adb
-
     id_ = "host.adb.presence"
     if simulated is not None and find_adb() is None:
         return passed(id_, f"adb is not installed; the simulated phone {simulated} does not need it", needed=False)
@@ -113,8 +122,6 @@ def check_adb(simulated: str | None) -> Check:
 
 def check_server(simulated: str | None) -> Check:
     """Check that the adb server runs; it is started if needed. A simulated phone does not need it."""
-    from clawperator.device.adb.binary import start_server
-
     id_ = "host.adb.server"
     try:
         endpoint = adb_endpoint()
@@ -143,10 +150,6 @@ def _server_failed(id_: str, error: ClawError, *, status: Status) -> Check:
 
 def check_java() -> Check:
     """Check for the Java that builds the Operator. Only a warning: running it needs none."""
-    import re
-    import shutil
-    import subprocess
-
     id_ = "host.java.version"
     home = os.environ.get("JAVA_HOME")
     program = shutil.which("java", path=os.path.join(home, "bin")) if home else None
@@ -155,21 +158,75 @@ def check_java() -> Check:
     if program is None:
         error = ClawError("HOST_DEPENDENCY_MISSING", "Java is not installed", hint=hint)
         return failed_check(id_, error, status="warn", title="Install Java")
-    try:
-        ran = subprocess.run(  # noqa: S603 - the Java the user has installed
-            [program, "-version"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_JAVA_SECONDS,
-            check=False,
-        )
-        output = ran.stdout.decode("utf-8", "replace")
-    except (OSError, subprocess.TimeoutExpired) as e:
-        output = str(e)
+    output = run_tool(program, "-version", seconds=_JAVA_SECONDS).output
     found = re.search(r'version "(?:1\.)?(\d+)', output)
     if found is not None and found[1] in _JAVAS:
         return passed(id_, f"Java {found[1]}", version=found[1], path=program)
     version = f"Java {found[1]}" if found else "an unknown Java version"
     error = ClawError("HOST_DEPENDENCY_MISSING", f"found {version}; {' or '.join(_JAVAS)} is required", hint=hint)
     return failed_check(id_, error, status="warn", title="Install Java")
+
+
+def find_project(folder: str) -> str | None:
+    """The Android project in this folder: one with an executable gradlew and an app."""
+    is_project = is_program(os.path.join(folder, "gradlew")) and os.path.isdir(os.path.join(folder, "app"))
+    return folder if is_project else None
+
+
+def check_assembly(folder: str) -> Check:
+    """Check that the project in this folder builds. Without a project it is a warning."""
+    project = find_project(folder)
+    if project is None:
+        error = ClawError(
+            "HOST_DEPENDENCY_MISSING",
+            "no Android project with a gradlew in this folder; nothing was built",
+            hint="Run 'clawperator doctor --full' in the Operator's source folder to check the build.",
+        )
+        return failed_check(_ASSEMBLE, error, status="warn", title="Build the Operator")
+    trust = folder_trust(project)
+    if not trust.is_trusted:
+        error = ClawError(
+            "HOST_DEPENDENCY_MISSING",
+            f"nothing was built: {trust.reason}",
+            hint="Run 'claw trust' in this folder to let its gradlew run.",
+        )
+        return failed_check(_ASSEMBLE, error, status="warn", title="Build the Operator")
+    ran = run_tool(os.path.join(project, "gradlew"), _TASK, seconds=_GRADLE_SECONDS, folder=project)
+    if ran.code == 0:
+        return passed(_ASSEMBLE, f"gradlew {_TASK} succeeded")
+    error = ClawError(
+        "ANDROID_BUILD_FAILED",
+        f"gradlew {_TASK} failed",
+        hint=f"Run './gradlew {_TASK}' and fix the reported errors.",
+        details={"exitCode": ran.code, "output": ran.output[-1_000:]},
+    )
+    return failed_check(_ASSEMBLE, error)
+
+
+def check_installation(device: Device, folder: str) -> Check:
+    """Check that the built app installs."""
+    id_ = "build.android.install"
+    apk = os.path.join(folder, _APK)
+    try:
+        install_apk(device, apk)
+    except ClawError as e:
+        return failed_check(id_, e)
+    return passed(id_, "the built app was installed", apk=apk)
+
+
+def check_launch(device: Device, package: str) -> Check:
+    """Check that the installed app starts."""
+    id_ = "build.android.launch"
+    launch = command_line("monkey", "-p", package, "-c", "android.intent.category.LAUNCHER", "1")
+    try:
+        answer = run_shell(device, launch, seconds=_LAUNCH_SECONDS)
+    except ClawError as e:
+        return failed_check(id_, e)
+    if answer.code == 0 and "Events injected: 1" in answer.text:
+        return passed(id_, f"{package} was started")
+    error = ClawError(
+        "ANDROID_APP_LAUNCH_FAILED",
+        f"{package} did not start: {answer.complaint}",
+        hint="Check that the project builds this package, or choose another Operator package.",
+    )
+    return failed_check(id_, error)

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.contract.wire import OPERATOR_PACKAGES, accessibility_service, notification_listener
-from clawperator.device.adb.client import Device, run_shell
-from clawperator.device.adb.quoting import command_line
+from clawperator.device.adb.client import Device, command_line, run_shell
+from clawperator.device.adb.sync import install_apk
 from clawperator.device.packages import list_packages
 from clawperator.device.setup.version_check import require_operator
 from clawperator.device.users import user_line
@@ -117,13 +117,11 @@ def set_up_operator(
 
     ``seconds`` limits the installation. Without a ``package`` it is the only Operator on the device.
     """
-    from clawperator.device.adb.sync import install_apk
-
     if not os.path.isfile(apk):
         raise ClawError(
             "OPERATOR_APK_NOT_FOUND",
             f"no such file: {apk}",
-            hint="Pass the path of the Operator's APK with --apk.",
+            hint="Give the path of the Operator's APK.",
             operation="setup",
             target=apk,
         )
@@ -162,7 +160,7 @@ def _only_variant(device: Device, installed: list[str]) -> str:
     raise ClawError(
         "OPERATOR_VERIFY_FAILED",
         f"several Operators are installed on {device.serial}: {', '.join(found)}",
-        hint=f"Choose one, for example with '--operator-package {found[0]}'.",
+        hint=f"Choose one of the packages, for example {found[0]}.",
         details={"installed": found},
         operation="setup",
         target=device.serial,
@@ -174,7 +172,7 @@ def _missing(device: Device, package: str) -> ClawError:
     return ClawError(
         "OPERATOR_VERIFY_FAILED",
         f"the APK was installed, but {package} is not on {device.serial}",
-        hint="Check that the APK is the Operator's, or pass its package with --operator-package.",
+        hint="Check that the APK is the Operator's, or choose its package.",
         details={"operatorPackage": package},
         operation="setup",
         target=device.serial,

@@ -6,10 +6,8 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator import __version__
-from clawperator.device.adb.client import Device, run_shell
-from clawperator.device.adb.quoting import command_line
+from clawperator.device.adb.client import Device, command_line, device_flag, run_shell
 from clawperator.device.packages import list_packages, other_variants
-from clawperator.device.serials import device_flag
 from clawperator.errors import ClawError
 
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
@@ -34,16 +32,18 @@ class SupportedVersions(Struct, frozen=True):
         return f"{'.'.join(map(str, self.first))} to {'.'.join(map(str, self.last))}.x"
 
 
-SUPPORTED_OPERATORS = (
-    SupportedVersions((0, 1, 0), (0, 2), "the simulated phone"),
-    SupportedVersions((0, 5, 3), (0, 7), "the reference project"),
-)
-
-
 def read_version(name: str) -> Version | None:
     """The numbers of a version name such as 0.5.3 or 0.5.3-d; None for any other text."""
     found = _VERSION.fullmatch(name.removesuffix(_DEVELOPMENT))
     return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+
+
+_OWN = read_version(__version__)
+assert _OWN is not None
+SUPPORTED_OPERATORS = (
+    SupportedVersions((0, 1, 0), _OWN[:2], "the simulated phone"),
+    SupportedVersions((0, 5, 3), (0, 7), "the reference project"),
+)
 
 
 def is_supported(version: Version) -> bool:
@@ -109,13 +109,13 @@ def require_operator(device: Device, package: str) -> None:
         raise ClawError(
             "OPERATOR_VARIANT_MISMATCH",
             f"Operator {package} is not installed on {device.serial}, but {others[0]} is",
-            hint=f"Add '--operator-package {others[0]}', or set CLAWPERATOR_OPERATOR_PACKAGE={others[0]}.",
+            hint=f"Choose the Operator package {others[0]}, or set CLAWPERATOR_OPERATOR_PACKAGE={others[0]}.",
             details={"wanted": package, "installed": others},
         )
     raise ClawError(
         "OPERATOR_NOT_INSTALLED",
         f"Operator {package} is not installed on {device.serial}",
-        hint=f"Install it with '{install_command(device.serial)}', or add '--backend adb'.",
+        hint=f"Run '{install_command(device.serial)}' to install it, or use the backend adb.",
         details={"installCommand": install_command(device.serial)},
     )
 

@@ -10,9 +10,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
 
-from clawperator.phone.adb.device import AdbDevice
+from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.listener import STOP_SECONDS, Listener, WorkerPool
 from clawperator.phone.adb.services import banner, serve
 from clawperator.phone.adb.streams import CORK_BYTES, CORK_SECONDS, GRACE_SECONDS, READER_SECONDS, ServiceStream
@@ -45,27 +44,10 @@ _PIECE = 128 * 1024  # a write up to this size is never interleaved with another
 _PENDING = 64 * 1024  # bytes waiting for the peer before a writer waits too
 
 
-class AdbdTransport(Protocol):
-    """The part of a connection that its streams use."""
-
-    max_payload: int
-    writer: PacketWriter
-
-    def stream_closed(self, stream: "AdbdStream") -> None:
-        """Called when the stream is closed."""
-
-    def service_ended(self, stream: "AdbdStream") -> None:
-        """Called when the service of the stream has ended."""
-
-    def count_unread(self, size: int) -> int:
-        """Add to the number of bytes that services have not read yet, and return it."""
-        ...
-
-
 class AdbdStream(ServiceStream):
     """A stream of a connection. At most one packet of ours waits for its acknowledgement."""
 
-    def __init__(self, connection: AdbdTransport, local_id: int, remote_id: int) -> None:
+    def __init__(self, connection: "AdbdConnection", local_id: int, remote_id: int) -> None:
         super().__init__()
         self._connection = connection
         self._writer = connection.writer
@@ -208,12 +190,14 @@ _TOKEN, _SIGNATURE = 1, 2
 class AdbdServer:
     """The loopback port that ``adb connect`` connects to."""
 
-    def __init__(self, device: AdbDevice) -> None:
+    def __init__(self, device: PhoneDevice) -> None:
         self._device = device
         self._workers = WorkerPool(MAX_WORKERS, "adbd-service")
         self._listener = Listener(self._serve, MAX_CONNECTIONS, "adbd", evict_silent=True)
         self._connections: set[AdbdConnection] = set()
-        self._unread = UnreadBytes()
+        # The bytes that services have not read yet, in all connections together.
+        self._unread_lock = threading.Lock()
+        self._unread = 0
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen and return the port. ``OSError`` when it cannot be bound."""
@@ -234,26 +218,18 @@ class AdbdServer:
         return self._workers.stop(max(deadline - time.monotonic(), 0.0)) and ended
 
     def _serve(self, sock: socket.socket) -> None:
-        connection = AdbdConnection(sock, self._device, self._workers.submit, self._unread)
+        connection = AdbdConnection(sock, self._device, self._workers.submit, self._count_unread)
         self._connections.add(connection)
         try:
             connection.serve(lambda: self._listener.mark_active(sock))
         finally:
             self._connections.discard(connection)
 
-
-class UnreadBytes:
-    """The number of received bytes that services have not read yet."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._bytes = 0
-
-    def count(self, size: int) -> int:
-        """Add to the number, or subtract from it, and return it."""
-        with self._lock:
-            self._bytes += size
-            return self._bytes
+    def _count_unread(self, size: int) -> int:
+        """Add to the number of unread bytes, or subtract from it, and return it."""
+        with self._unread_lock:
+            self._unread += size
+            return self._unread
 
 
 class AdbdConnection:
@@ -262,9 +238,9 @@ class AdbdConnection:
     def __init__(
         self,
         sock: socket.socket,
-        device: AdbDevice,
+        device: PhoneDevice,
         submit: Callable[[Callable[[], None]], bool],
-        unread: UnreadBytes,
+        count_unread: Callable[[int], int],
     ) -> None:
         self._sock = sock
         self._device = device
@@ -276,7 +252,7 @@ class AdbdConnection:
         self._last_id = 0
         self._closed_streams: list[tuple[float, AdbdStream]] = []  # closed, but their service has not ended
         self._new_streams: deque[tuple[float, AdbdStream]] = deque()  # to be uncorked at the time
-        self.count_unread = unread.count
+        self.count_unread = count_unread
         self._abandoned = False
         self.max_payload = MAX_PAYLOAD
 
@@ -364,20 +340,16 @@ class AdbdConnection:
         if packet.command == OKAY:
             stream.acknowledge()
         elif packet.command == WRTE:
-            if packet.payload:
-                self._deliver(stream, packet.payload)
-            else:
+            size = len(packet.payload)
+            if not size:
                 self.writer.send(OKAY, stream.local_id, stream.remote_id)
+            elif self.count_unread(size) > _MAX_UNREAD or not stream.deliver(packet.payload):
+                self.count_unread(-size)
+                raise WireError("more unread data than agreed")
         else:
             stream.close()
             if not stream.finished.is_set():
                 self._closed_streams.append((time.monotonic() + GRACE_SECONDS, stream))
-
-    def _deliver(self, stream: AdbdStream, payload: Payload) -> None:
-        too_much = self.count_unread(len(payload)) > _MAX_UNREAD
-        if too_much or not stream.deliver(payload):
-            self.count_unread(-len(payload))
-            raise WireError("more unread data than agreed")
 
     def _open(self, packet: Packet) -> bool:
         if self._device.state() != "device":

@@ -1,8 +1,9 @@
-"""The device interface of the adb endpoints, and its implementation by the simulated phone."""
+"""The device interface of the adb endpoints: what they need of a simulated phone."""
 
 import threading
-from typing import Literal, Protocol
+from typing import Literal
 
+from clawperator.phone.core.kernel import SocketChannel
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.language.interpreter import run_script
 from clawperator.phone.shell.pipes import InputStream, OutputStream
@@ -13,59 +14,8 @@ DeviceState = Literal["device", "offline", "unauthorized"]
 _BANNER_PROPERTIES = ("ro.product.name", "ro.product.model", "ro.product.device")
 
 
-class Channel(Protocol):
-    """A connection to a socket on the phone."""
-
-    def read(self, size: int, /) -> bytes:
-        """Up to ``size`` bytes, as soon as there are any; empty at the end and after ``close``."""
-        ...
-
-    def write(self, data: bytes, /) -> None:
-        """Write all of ``data``. ``OSError`` when the other side is gone."""
-        ...
-
-    def close(self) -> None:
-        """May be called from any thread and more than once; it ends a waiting ``read``."""
-        ...
-
-
-class AdbDevice(Protocol):
-    """One phone. Any thread may call any method."""
-
-    @property
-    def serial(self) -> str: ...
-
-    @property
-    def storage(self) -> Storage: ...
-
-    def state(self) -> DeviceState: ...
-
-    def banner(self) -> str:
-        """``device::`` and its properties, each ended by a semicolon, without features."""
-        ...
-
-    def run_shell(
-        self,
-        script: bytes,
-        stdin: InputStream,
-        stdout: OutputStream,
-        stderr: OutputStream,
-        cancelled: threading.Event,
-    ) -> int:
-        """Run a script to its end and return its exit code. Output may be written from several threads."""
-        ...
-
-    def open_socket(self, name: str) -> Channel | None:
-        """Connect to ``tcp:PORT``, ``localabstract:NAME`` or ``localfilesystem:PATH``; None when refused."""
-        ...
-
-    def delay(self) -> None:
-        """Called before each service opens: the fault ``latency`` sleeps here."""
-        ...
-
-
 class PhoneDevice:
-    """A simulated phone as an ``AdbDevice``. The phone may be replaced by a new one, as after a reset."""
+    """One phone. Any thread may call any method. The phone may be replaced by a new one, as after a reset."""
 
     def __init__(self, phone: Phone) -> None:
         self.phone = phone
@@ -85,6 +35,7 @@ class PhoneDevice:
         return "unauthorized" if faults.value("unauthorized") else "device"
 
     def banner(self) -> str:
+        """``device::`` and its properties, each ended by a semicolon, without features."""
         return "device::" + "".join(f"{name}={self.phone.properties[name]};" for name in _BANNER_PROPERTIES)
 
     def run_shell(
@@ -95,10 +46,13 @@ class PhoneDevice:
         stderr: OutputStream,
         cancelled: threading.Event,
     ) -> int:
+        """Run a script to its end and return its exit code. Output may be written from several threads."""
         return run_script(script, phone=self.phone, stdin=stdin, stdout=stdout, stderr=stderr, cancelled=cancelled)
 
-    def open_socket(self, name: str) -> Channel | None:
+    def open_socket(self, name: str) -> SocketChannel | None:
+        """Connect to ``tcp:PORT``, ``localabstract:NAME`` or ``localfilesystem:PATH``; None when refused."""
         return self.phone.sockets.connect(name)
 
     def delay(self) -> None:
+        """Called before each service opens: the fault ``latency`` sleeps here."""
         self.phone.apply_latency()

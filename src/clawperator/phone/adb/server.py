@@ -9,17 +9,18 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import msgspec
 
 from clawperator.errors import ClawperatorException
-from clawperator.phone.adb.device import AdbDevice, Channel
+from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.listener import STOP_SECONDS, Listener, WorkerPool
 from clawperator.phone.adb.services import FEATURES, serve
 from clawperator.phone.adb.streams import SocketStream
 from clawperator.phone.adb.wire import STALL_SECONDS, send_all
+from clawperator.phone.core.kernel import SocketChannel
 
 # Limits and names
 
@@ -97,19 +98,23 @@ class DeviceSelector(msgspec.Struct, frozen=True):
     value: str = ""
 
 
+def _by_serial(serial: str) -> DeviceSelector:
+    return DeviceSelector("serial", serial)
+
+
 class _DeviceList:
     """The devices of a server, each with a transport id that it keeps."""
 
-    def __init__(self, devices: Callable[[], Sequence[AdbDevice]]) -> None:
+    def __init__(self, devices: Callable[[], Sequence[PhoneDevice]]) -> None:
         self._devices = devices
         self._lock = threading.Lock()
         self._ids: dict[str, int] = {}
 
-    def transport_id(self, device: AdbDevice) -> int:
+    def transport_id(self, device: PhoneDevice) -> int:
         with self._lock:
             return self._ids.setdefault(device.serial, len(self._ids) + 1)
 
-    def find(self, selector: DeviceSelector) -> AdbDevice:
+    def find(self, selector: DeviceSelector) -> PhoneDevice:
         """The one device that matches, in any state. ``AdbFailure`` when there is none, or more than one."""
         devices = list(self._devices())
         if selector.kind == "usb":
@@ -130,7 +135,7 @@ class _DeviceList:
             raise AdbFailure(f"more than one {kind}")
         return found[0]
 
-    def find_ready(self, selector: DeviceSelector) -> AdbDevice:
+    def find_ready(self, selector: DeviceSelector) -> PhoneDevice:
         """The one device that matches. ``AdbFailure`` also when it is offline or unauthorized."""
         device = self.find(selector)
         state = device.state()
@@ -152,7 +157,7 @@ class _DeviceList:
         """The text of ``adb devices``, or of ``adb devices -l``."""
         return "".join(self._line(device, long=long) for device in self._devices())
 
-    def _line(self, device: AdbDevice, *, long: bool) -> str:
+    def _line(self, device: PhoneDevice, *, long: bool) -> str:
         state = device.state()
         if not long:
             return f"{device.serial}\t{state}\n"
@@ -180,7 +185,7 @@ _REMOTE = re.compile(r"(?:tcp:\d{1,5}|(?:localabstract|localreserved|localfilesy
 class _Forward(msgspec.Struct, frozen=True, eq=False):
     local: str
     remote: str
-    device: AdbDevice
+    device: PhoneDevice
     listener: Listener
 
 
@@ -191,7 +196,7 @@ class Forwards:
         self._lock = threading.Lock()
         self._forwards: dict[str, _Forward] = {}
 
-    def add(self, device: AdbDevice, local: str, remote: str, *, rebind: bool) -> str | None:
+    def add(self, device: PhoneDevice, local: str, remote: str, *, rebind: bool) -> str | None:
         """Listen on a port. Returns its number as text when the client asked for any free port."""
         match = _LOCAL.fullmatch(local)
         if match is None or int(match[1]) > 0xFFFF:
@@ -239,7 +244,7 @@ class Forwards:
             return "".join(f"{f.device.serial} {f.local} {f.remote}\n" for f in self._forwards.values())
 
 
-def _serve(sock: socket.socket, device: AdbDevice, remote: str) -> None:
+def _serve(sock: socket.socket, device: PhoneDevice, remote: str) -> None:
     """Copy bytes both ways until both sides have finished, or one is gone."""
     device.delay()
     channel = device.open_socket(remote) if device.state() == "device" else None
@@ -262,108 +267,12 @@ def _serve(sock: socket.socket, device: AdbDevice, remote: str) -> None:
         outbound.join(STALL_SECONDS)
 
 
-def _copy_to_client(channel: Channel, sock: socket.socket) -> None:
+def _copy_to_client(channel: SocketChannel, sock: socket.socket) -> None:
     with suppress(OSError):
         while data := channel.read(_PIECE):
             send_all(sock, data)
     with suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)
-
-
-class HostServices:
-    """The host services of a server. Each takes the selected device and an argument."""
-
-    def __init__(self, devices: _DeviceList, forwards: Forwards) -> None:
-        self._devices = devices
-        self._forwards = forwards
-
-    def reply(self, selector: DeviceSelector, request: str) -> bytes:
-        """The whole answer to ``VERB[:ARGUMENT]``. ``AdbFailure`` for an error."""
-        verb, _, argument = request.partition(":")
-        service = _SERVICES.get(verb)
-        if service is None:
-            raise AdbFailure("unknown host service")
-        return service(self, selector, argument)
-
-    def version(self, _: DeviceSelector, __: str) -> bytes:
-        return okay(f"{SERVER_VERSION:04x}")
-
-    def devices(self, _: DeviceSelector, __: str) -> bytes:
-        return okay(self._devices.listing(long=False))
-
-    def devices_long(self, _: DeviceSelector, __: str) -> bytes:
-        return okay(self._devices.listing(long=True))
-
-    def features(self, selector: DeviceSelector, _: str) -> bytes:
-        self._devices.find(selector)
-        return okay(",".join(FEATURES))
-
-    def host_features(self, _: DeviceSelector, __: str) -> bytes:
-        return okay(",".join(FEATURES))
-
-    def state(self, selector: DeviceSelector, _: str) -> bytes:
-        return okay(self._devices.find(selector).state())
-
-    def serial(self, selector: DeviceSelector, _: str) -> bytes:
-        return okay(self._devices.find(selector).serial)
-
-    def device_path(self, selector: DeviceSelector, _: str) -> bytes:
-        self._devices.find(selector)
-        return okay("unknown")
-
-    def forward(self, selector: DeviceSelector, argument: str) -> bytes:
-        rebind = not argument.startswith("norebind:")
-        local, semicolon, remote = argument.removeprefix("norebind:").partition(";")
-        if not semicolon:
-            raise AdbFailure("bad forward: LOCAL;REMOTE is expected")
-        port = self._forwards.add(self._devices.find_ready(selector), local, remote, rebind=rebind)
-        # The first OKAY is for the request, the second for its success.
-        return b"OKAYOKAY" + (text(port) if port else b"")
-
-    def kill_forward(self, _: DeviceSelector, local: str) -> bytes:
-        self._forwards.remove(local)
-        return b"OKAYOKAY"
-
-    def kill_forwards(self, _: DeviceSelector, __: str) -> bytes:
-        self._forwards.remove_all()
-        return b"OKAYOKAY"
-
-    def list_forwards(self, _: DeviceSelector, __: str) -> bytes:
-        return okay(self._forwards.listing())
-
-    def connect(self, _: DeviceSelector, address: str) -> bytes:
-        try:
-            return okay(f"already connected to {self._devices.find(DeviceSelector('serial', address)).serial}")
-        except DeviceNotFound:
-            return okay(f"failed to connect to {address}: this server serves only its own phones")
-
-    def disconnect(self, _: DeviceSelector, address: str) -> bytes:
-        if address:
-            self._devices.find(DeviceSelector("serial", address))
-            raise AdbFailure(f"'{address}' belongs to this server and cannot be disconnected")
-        return okay("disconnected everything")  # this server has no connections made with `adb connect`
-
-    def kill(self, _: DeviceSelector, __: str) -> bytes:
-        raise AdbFailure("this server belongs to a simulated phone and stops with it")
-
-
-_SERVICES: Mapping[str, Callable[[HostServices, DeviceSelector, str], bytes]] = {
-    "version": HostServices.version,
-    "devices": HostServices.devices,
-    "devices-l": HostServices.devices_long,
-    "features": HostServices.features,
-    "host-features": HostServices.host_features,
-    "get-state": HostServices.state,
-    "get-serialno": HostServices.serial,
-    "get-devpath": HostServices.device_path,
-    "forward": HostServices.forward,
-    "killforward": HostServices.kill_forward,
-    "killforward-all": HostServices.kill_forwards,
-    "list-forward": HostServices.list_forwards,
-    "connect": HostServices.connect,
-    "disconnect": HostServices.disconnect,
-    "kill": HostServices.kill,
-}
 
 
 # The server
@@ -379,10 +288,9 @@ _TRANSPORTS = ("any", "usb", "local")
 class AdbServer:
     """An adb server on a loopback port."""
 
-    def __init__(self, devices: Callable[[], Sequence[AdbDevice]]) -> None:
+    def __init__(self, devices: Callable[[], Sequence[PhoneDevice]]) -> None:
         self._devices = _DeviceList(devices)
         self._forwards = Forwards()
-        self._host_services = HostServices(self._devices, self._forwards)
         self._workers = WorkerPool(MAX_CONNECTIONS, "adb-server-service")
         self._listener = Listener(self._serve, MAX_CONNECTIONS, "adb-server", evict_silent=True)
         self._streams: set[SocketStream] = set()
@@ -401,7 +309,7 @@ class AdbServer:
         return self._workers.stop(max(deadline - time.monotonic(), 0.0)) and ended
 
     def _serve(self, sock: socket.socket) -> None:
-        device: AdbDevice | None = None
+        device: PhoneDevice | None = None
         try:
             while (request := read_request(sock)) is not None:
                 sock.settimeout(STALL_SECONDS)
@@ -414,7 +322,7 @@ class AdbServer:
                     device = self._select(sock, selector, verb)
                     continue
                 if selector.kind == "any" and device is not None:
-                    selector = DeviceSelector("serial", device.serial)
+                    selector = _by_serial(device.serial)
                 self._listener.mark_active(sock)
                 self._answer(sock, selector, verb)
                 return
@@ -428,7 +336,7 @@ class AdbServer:
             return DeviceSelector(), rest
         if prefix == "host-serial":
             serial, verb = self._devices.split_serial(rest)
-            return DeviceSelector("serial", serial), verb
+            return _by_serial(serial), verb
         if prefix == "host-transport-id":
             number, _, verb = rest.partition(":")
             return DeviceSelector("id", number), verb
@@ -436,14 +344,14 @@ class AdbServer:
             return DeviceSelector(prefix.removeprefix("host-")), rest
         raise AdbFailure("unknown host service")
 
-    def _select(self, sock: socket.socket, selector: DeviceSelector, verb: str) -> AdbDevice:
+    def _select(self, sock: socket.socket, selector: DeviceSelector, verb: str) -> PhoneDevice:
         """``transport:SERIAL`` and its variants. ``tport`` also gets the transport id."""
         device = self._devices.find_ready(_selected(verb, selector))
         number = self._devices.transport_id(device).to_bytes(8, "little") if verb.startswith("tport:") else b""
         sock.sendall(b"OKAY" + number)
         return device
 
-    def _serve_device(self, sock: socket.socket, device: AdbDevice | None, name: bytes) -> None:
+    def _serve_device(self, sock: socket.socket, device: PhoneDevice | None, name: bytes) -> None:
         if device is None:
             raise AdbFailure("device offline (no transport)")
         stream = SocketStream(sock, fail)
@@ -461,7 +369,60 @@ class AdbServer:
         elif verb.startswith("wait-for-"):
             self._wait(sock, selector, verb.removeprefix("wait-for-"))
         else:
-            sock.sendall(self._host_services.reply(selector, verb))
+            sock.sendall(self._reply(selector, verb))
+
+    def _reply(self, selector: DeviceSelector, request: str) -> bytes:  # noqa: C901, PLR0912 - one case per service
+        """The whole answer to ``VERB[:ARGUMENT]``. ``AdbFailure`` for an error."""
+        verb, _, argument = request.partition(":")
+        match verb:
+            case "version":
+                return okay(f"{SERVER_VERSION:04x}")
+            case "devices" | "devices-l":
+                return okay(self._devices.listing(long=verb.endswith("-l")))
+            case "features" | "host-features":
+                if verb == "features":
+                    self._devices.find(selector)
+                return okay(",".join(FEATURES))
+            case "get-state":
+                return okay(self._devices.find(selector).state())
+            case "get-serialno":
+                return okay(self._devices.find(selector).serial)
+            case "get-devpath":
+                self._devices.find(selector)
+                return okay("unknown")
+            case "forward":
+                return self._forward(selector, argument)
+            case "killforward":
+                self._forwards.remove(argument)
+                return b"OKAYOKAY"
+            case "killforward-all":
+                self._forwards.remove_all()
+                return b"OKAYOKAY"
+            case "list-forward":
+                return okay(self._forwards.listing())
+            case "connect":
+                try:
+                    return okay(f"already connected to {self._devices.find(_by_serial(argument)).serial}")
+                except DeviceNotFound:
+                    return okay(f"failed to connect to {argument}: this server serves only its own phones")
+            case "disconnect":
+                if not argument:  # this server has no connections made with `adb connect`
+                    return okay("disconnected everything")
+                self._devices.find(_by_serial(argument))
+                raise AdbFailure(f"'{argument}' belongs to this server and cannot be disconnected")
+            case "kill":
+                raise AdbFailure("this server belongs to a simulated phone and stops with it")
+            case _:
+                raise AdbFailure("unknown host service")
+
+    def _forward(self, selector: DeviceSelector, argument: str) -> bytes:
+        rebind = not argument.startswith("norebind:")
+        local, semicolon, remote = argument.removeprefix("norebind:").partition(";")
+        if not semicolon:
+            raise AdbFailure("bad forward: LOCAL;REMOTE is expected")
+        port = self._forwards.add(self._devices.find_ready(selector), local, remote, rebind=rebind)
+        # The first OKAY is for the request, the second for its success.
+        return b"OKAYOKAY" + (text(port) if port else b"")
 
     def _track(self, sock: socket.socket, *, long: bool) -> None:
         """Send the device list now and after every change, until the client disconnects."""

@@ -1,17 +1,245 @@
 """The services of the phone that clients open by name: commands, file transfer, and sockets on the phone."""
 
+import errno
 import logging
+import os
 import shlex
+import stat
 import threading
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from struct import Struct
 
-from clawperator.phone.adb.device import AdbDevice, Channel
+import msgspec
+
+from clawperator._base.files import why
+from clawperator.errors import ClawperatorException
+from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.streams import GRACE_SECONDS, ServiceStream
-from clawperator.phone.adb.sync import run_sync
+from clawperator.phone.core.kernel import SocketChannel
 from clawperator.phone.shell.pipes import InputStream, OutputStream
+from clawperator.phone.storage.filesystem import FileStat, Storage
+
+# The sync service: the protocol of ``adb push``, ``pull`` and ``ls``
+
+MAX_PATH_BYTES = 1024
+MAX_DATA = 64 * 1024
+
+_HEAD = Struct("<4sI")
+_STAT = Struct("<4s3I")
+_DENT = Struct("<4s4I")
+_STAT2 = Struct("<4sI2Q4IQ3q")
+_DENT2 = Struct("<4sI2Q4IQ3qI")
+_SEND2 = Struct("<4s2I")
+_ALL = 0xFFFFFFFF
+_SHELL_USER = 2000
+_NOTHING = FileStat(0, 0, 0)
+# The errors of the protocol by their Linux numbers; any other is sent as EIO.
+_WIRE_ERRORS = {
+    errno.EPERM: 1,
+    errno.ENOENT: 2,
+    errno.EIO: 5,
+    errno.ENOMEM: 12,
+    errno.EACCES: 13,
+    errno.EEXIST: 17,
+    errno.ENOTDIR: 20,
+    errno.EISDIR: 21,
+    errno.EINVAL: 22,
+    errno.ENFILE: 23,
+    errno.EMFILE: 24,
+    errno.EFBIG: 27,
+    errno.ENOSPC: 28,
+    errno.EROFS: 30,
+    errno.ENAMETOOLONG: 36,
+    errno.ELOOP: 40,
+    errno.EOVERFLOW: 75,
+}
+_BATCH = 64 * 1024  # bytes of a listing per write
+
+
+class _Closed(ClawperatorException):
+    """The session is over."""
+
+
+def run_sync(_: bytes, stream: ServiceStream, device: PhoneDevice) -> None:
+    """Answer requests until the peer quits or sends an invalid one."""
+    session = _Session(stream, device.storage)
+    with suppress(_Closed):
+        while True:
+            session.answer()
+
+
+class _Session(msgspec.Struct, frozen=True):
+    """One peer and the phone's files."""
+
+    _stream: ServiceStream
+    _storage: Storage
+
+    def answer(self) -> None:  # noqa: C901 - one case per request
+        """Read and answer one request."""
+        kind, size = _HEAD.unpack(self._stream.read_exactly(_HEAD.size))
+        if size > MAX_PATH_BYTES:
+            self._fail("path too long")
+            raise _Closed
+        argument = self._stream.read_exactly(size)
+        path = _text(argument)
+        match kind:
+            case b"STAT":
+                found = self._stat_or_error(path)[1]
+                self._stream.write(_STAT.pack(kind, found.mode, min(found.size, _ALL), found.mtime & _ALL))
+            case b"STA2" | b"LST2":
+                self._stream.write(_STAT2.pack(kind, *_facts(*self._stat_or_error(path))))
+            case b"LIST":
+                self._list(path, _entry, _DENT.pack(b"DONE", 0, 0, 0, 0))
+            case b"LIS2":
+                self._list(path, _entry_v2, _DENT2.pack(b"DONE", *[0] * 12))
+            case b"RECV" | b"RCV2":
+                flags = _HEAD.unpack(self._stream.read_exactly(_HEAD.size))[1] if kind == b"RCV2" else 0
+                if flags:
+                    self._fail(f"unsupported flags {flags:#x}")
+                else:
+                    self._receive(path)
+            case b"SEND":
+                name, _, number = argument.rpartition(b",")
+                self._send(_text(name), int(number) if number.isdigit() and len(number) <= 10 else None)
+            case b"SND2":
+                _, mode, flags = _SEND2.unpack(self._stream.read_exactly(_SEND2.size))
+                self._send(path, mode, f"unsupported flags {flags:#x}" if flags else "")
+            case _:
+                if kind != b"QUIT":
+                    self._fail(f"unknown command {kind.decode('ascii', 'backslashreplace')}")
+                raise _Closed
+
+    def _receive(self, path: str) -> None:
+        """Send the peer a file."""
+        if self._storage.is_dir(path):
+            self._fail(f"open failed: {os.strerror(errno.EISDIR)}")
+            return
+        try:
+            file = self._storage.open(path)
+        except (OSError, ValueError) as e:
+            self._fail(f"open failed: {why(e)}")
+            return
+        with file:
+            try:
+                # Send the end with the last piece: an adb server would delay it by 40 ms if it came alone.
+                data = file.read(MAX_DATA)
+                while following := file.read(MAX_DATA):
+                    self._stream.write(_HEAD.pack(b"DATA", len(data)) + data)
+                    data = following
+            except BrokenPipeError:
+                raise
+            except OSError as e:
+                self._fail(f"read failed: {why(e)}")
+                return
+        last = _HEAD.pack(b"DATA", len(data)) + data if data else b""
+        self._stream.write(last + _HEAD.pack(b"DONE", 0))
+
+    def _send(self, path: str, mode: int | None, refusal: str = "") -> None:
+        """Receive a file. It appears complete under its name, or not at all."""
+        incoming = _Incoming(self._stream)
+        try:
+            self._store(path, mode, incoming, refusal)
+        except (_NotStored, OSError, ValueError) as e:
+            if isinstance(e, BrokenPipeError):
+                raise
+            for _ in incoming.pieces():
+                pass  # the peer reads only after it has sent everything
+            self._fail(str(e) if isinstance(e, _NotStored) else why(e))
+        else:
+            self._stream.write(_HEAD.pack(b"OKAY", 0))
+        if incoming.damaged:
+            raise _Closed
+
+    def _store(self, path: str, mode: int | None, incoming: "_Incoming", refusal: str) -> None:
+        if refusal or mode is None:
+            raise _NotStored(refusal or "bad mode")
+        if stat.S_ISLNK(mode):
+            raise _NotStored("symlink failed: Operation not permitted")
+        folder = path.rpartition("/")[0]
+        if folder and not self._storage.is_dir(folder):
+            self._storage.mkdir(folder, parents=True)
+        if stat.S_ISDIR(mode):
+            raise _NotStored("couldn't create file: Is a directory")
+        with self._storage.replacing(path, mode & 0o777) as file:
+            for piece in incoming.pieces():
+                file.write(piece)
+            if incoming.damaged:
+                raise _NotStored(incoming.damaged)
+        self._storage.set_mtime(path, incoming.mtime)
+
+    def _list(self, path: str, pack: Callable[[bytes, int, FileStat], bytes], end: bytes) -> None:
+        """List a folder. One that cannot be listed counts as empty, as in adbd."""
+        try:
+            names = [".", "..", *self._storage.list(path)]
+        except (OSError, ValueError):
+            names = []
+        batch = bytearray()
+        for name in names:
+            problem, found = self._stat_or_error(f"{path}/{name}")
+            batch += pack(name.encode("utf-8", "surrogateescape"), problem, found)
+            if len(batch) >= _BATCH:
+                self._stream.write(bytes(batch))
+                batch.clear()
+        self._stream.write(bytes(batch) + end)
+
+    def _stat_or_error(self, path: str) -> tuple[int, FileStat]:
+        try:
+            return 0, self._storage.stat(path)
+        except OSError as e:
+            return _WIRE_ERRORS.get(e.errno or errno.EIO, 5), _NOTHING
+        except ValueError:
+            return _WIRE_ERRORS[errno.EINVAL], _NOTHING
+
+    def _fail(self, reason: str) -> None:
+        text = reason.encode("utf-8", "replace")
+        self._stream.write(_HEAD.pack(b"FAIL", len(text)) + text)
+
+
+class _NotStored(ClawperatorException):
+    """The received file is not stored, for this reason."""
+
+
+class _Incoming(msgspec.Struct):
+    """The content of a file that the peer sends. ``damaged`` is the reason when the data is invalid."""
+
+    _stream: ServiceStream
+    _ended: bool = False
+    mtime: int = 0
+    damaged: str = ""
+
+    def pieces(self) -> Iterator[bytes]:
+        while not self._ended:
+            kind, size = _HEAD.unpack(self._stream.read_exactly(_HEAD.size))
+            if kind == b"DATA" and size <= MAX_DATA:
+                yield self._stream.read_exactly(size)
+                continue
+            self._ended = True
+            if kind == b"DONE":
+                self.mtime = size
+            else:
+                self.damaged = "oversize data message" if kind == b"DATA" else "invalid data message"
+
+
+def _text(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")
+
+
+def _facts(problem: int, found: FileStat) -> tuple[int, ...]:
+    owner = _SHELL_USER if found.mode else 0
+    times = (found.mtime,) * 3
+    return problem, 0, 0, found.mode, 1 if found.mode else 0, owner, owner, found.size, *times
+
+
+def _entry(name: bytes, _: int, found: FileStat) -> bytes:
+    return _DENT.pack(b"DENT", found.mode, min(found.size, _ALL), found.mtime & _ALL, len(name)) + name
+
+
+def _entry_v2(name: bytes, problem: int, found: FileStat) -> bytes:
+    return _DENT2.pack(b"DNT2", *_facts(problem, found), len(name)) + name
+
+
+# All services
 
 # Only what is implemented: clients rely on every feature listed.
 FEATURES = (
@@ -24,7 +252,7 @@ FEATURES = (
     "sendrecv_v2",
 )
 
-Service = Callable[[bytes, ServiceStream, AdbDevice], None]
+Service = Callable[[bytes, ServiceStream, PhoneDevice], None]
 
 _PIECE = 64 * 1024
 MAX_LINE = 4096  # bytes; a terminal discards what is typed beyond them
@@ -40,13 +268,13 @@ _READ = 4096
 _log = logging.getLogger(__name__)
 
 
-def banner(device: AdbDevice) -> str:
+def banner(device: PhoneDevice) -> str:
     """The device's identity and features, sent when a peer connects."""
     text = device.banner()
     return f"{text}{'' if text.endswith((':', ';')) else ';'}features={','.join(FEATURES)}"
 
 
-def serve(name: bytes, stream: ServiceStream, device: AdbDevice) -> None:
+def serve(name: bytes, stream: ServiceStream, device: PhoneDevice) -> None:
     """Open the service called ``name``, or refuse it, and run it to its end. Raises nothing."""
     try:
         device.delay()
@@ -78,7 +306,7 @@ def _split(name: bytes) -> tuple[bytes, bytes]:
 # Commands: ``shell`` with and without packets, ``exec``, ``abb_exec``, and the terminal of a pty
 
 
-def run_shell(request: bytes, stream: ServiceStream, device: AdbDevice) -> None:
+def run_shell(request: bytes, stream: ServiceStream, device: PhoneDevice) -> None:
     """``[OPTION,..]:SCRIPT``. Closing the stream cancels the command."""
     named, _, script = request.partition(b":")
     options = named.split(b",")
@@ -95,24 +323,23 @@ def run_shell(request: bytes, stream: ServiceStream, device: AdbDevice) -> None:
     stream.write(_PACKET.pack(_EXIT, 1) + bytes([code & 0xFF]))
 
 
-def run_exec(script: bytes, stream: ServiceStream, device: AdbDevice) -> None:
+def run_exec(script: bytes, stream: ServiceStream, device: PhoneDevice) -> None:
     """Raw bytes both ways. Closing the stream ends the input; the command may still finish its work."""
     device.run_shell(script, stream, stream, stream, stream.abandoned)
 
 
-def run_abb(request: bytes, stream: ServiceStream, device: AdbDevice) -> None:
+def run_abb(request: bytes, stream: ServiceStream, device: PhoneDevice) -> None:
     """Arguments of ``cmd``, separated by NUL bytes."""
     words = request.removesuffix(b"\0").decode("utf-8", "surrogateescape").split("\0")
     run_exec(shlex.join(["cmd", *words]).encode("utf-8", "surrogateescape"), stream, device)
 
 
-class _PacketInput:
+class _PacketInput(msgspec.Struct):
     """The content of a peer's stdin packets, read piece by piece: no packet is too large."""
 
-    def __init__(self, stream: ServiceStream) -> None:
-        self._stream = stream
-        self._left = 0  # unread bytes of the current packet
-        self._ended = False
+    _stream: ServiceStream
+    _left: int = 0  # unread bytes of the current packet
+    _ended: bool = False
 
     def read(self, size: int, /) -> bytes:
         try:
@@ -137,12 +364,11 @@ class _PacketInput:
         self._ended = kind == _CLOSE_STDIN
 
 
-class _PacketOutput:
+class _PacketOutput(msgspec.Struct):
     """Packets of one kind. Each is one write, so threads do not interleave theirs."""
 
-    def __init__(self, stream: ServiceStream, kind: int) -> None:
-        self._stream = stream
-        self._kind = kind
+    _stream: ServiceStream
+    _kind: int
 
     def write(self, data: bytes, /) -> None:
         for i in range(0, len(data), _PIECE):
@@ -150,14 +376,13 @@ class _PacketOutput:
             self._stream.write(_PACKET.pack(self._kind, len(piece)) + piece)
 
 
-class Terminal:
+class Terminal(msgspec.Struct):
     """A terminal in canonical mode: line editing, echo, and carriage returns in output."""
 
-    def __init__(self, keys: InputStream, screen: OutputStream) -> None:
-        self._keys = keys
-        self._screen = screen
-        self._line = bytearray()  # being typed
-        self._ready: deque[bytes] = deque()  # complete lines; an empty one is the end of input
+    _keys: InputStream
+    _screen: OutputStream
+    _line: bytearray = bytearray()  # being typed
+    _ready: list[bytes] = []  # complete lines; an empty one is the end of input
 
     def read(self, size: int, /) -> bytes:
         while not self._ready:
@@ -167,9 +392,9 @@ class Terminal:
             echo = b"".join(self._press(key) for key in keys)
             if echo:
                 self._screen.write(echo)
-        line = self._ready.popleft()
+        line = self._ready.pop(0)
         if len(line) > size:
-            self._ready.appendleft(line[size:])
+            self._ready.insert(0, line[size:])
         return line[:size]
 
     def write(self, data: bytes, /) -> None:
@@ -212,7 +437,7 @@ class Terminal:
 # Sockets on the phone
 
 
-def _serve_socket(name: bytes, stream: ServiceStream, device: AdbDevice) -> None:
+def _serve_socket(name: bytes, stream: ServiceStream, device: PhoneDevice) -> None:
     text = name.decode("utf-8", "surrogateescape")
     kind, _, address = text.partition(":")
     is_port = address.isascii() and address.isdigit() and 0 < int(address[:6]) < 65536
@@ -233,7 +458,7 @@ def _serve_socket(name: bytes, stream: ServiceStream, device: AdbDevice) -> None
         channel.close()
 
 
-def _copy_both_ways(stream: ServiceStream, channel: Channel) -> None:
+def _copy_both_ways(stream: ServiceStream, channel: SocketChannel) -> None:
     """Copy bytes until one side ends; then end the other."""
     inbound = threading.Thread(target=_copy_to_phone, args=(stream, channel), name="adb-relay", daemon=True)
     inbound.start()
@@ -248,7 +473,7 @@ def _copy_both_ways(stream: ServiceStream, channel: Channel) -> None:
         inbound.join(GRACE_SECONDS)
 
 
-def _copy_to_phone(stream: ServiceStream, channel: Channel) -> None:
+def _copy_to_phone(stream: ServiceStream, channel: SocketChannel) -> None:
     with suppress(OSError):
         while data := stream.read(_PIECE):
             channel.write(data)
@@ -259,13 +484,13 @@ def _copy_to_phone(stream: ServiceStream, channel: Channel) -> None:
 
 
 def _print(text: str) -> Service:
-    def service(_: bytes, stream: ServiceStream, __: AdbDevice) -> None:
+    def service(_: bytes, stream: ServiceStream, __: PhoneDevice) -> None:
         stream.write(text.encode())
 
     return service
 
 
-def _run_reverse(request: bytes, stream: ServiceStream, _: AdbDevice) -> None:
+def _run_reverse(request: bytes, stream: ServiceStream, _: PhoneDevice) -> None:
     """``adb reverse``: connections from the phone to the host. There are none, and none can be made."""
     if request == b"list-forward":
         stream.write(b"0000")  # unlike an adb server, adbd sends no OKAY before a list

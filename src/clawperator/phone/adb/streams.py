@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-from clawperator.phone.adb.wire import Payload, send_all
+from clawperator.phone.adb.wire import Payload, has_event, send_all
 
 # A reader may pause for minutes, for example in a pager. After this time the stream is closed.
 READER_SECONDS = 600.0
@@ -160,7 +160,7 @@ class SocketStream(ServiceStream):
     def pump(self) -> None:
         """Deliver what the peer sends until both sides have finished. The socket may be closed afterwards."""
         deadline = 0.0
-        if not _has(self._sock, select.POLLIN, CORK_SECONDS):
+        if not has_event(self._sock, select.POLLIN, CORK_SECONDS):
             self.uncork()
         while data := self._receive():
             if not self._deliver(data):
@@ -202,7 +202,7 @@ class SocketStream(ServiceStream):
         """Put data into the inbox; False when the service does not read any more."""
         with self._changed:
             while self._unread > _INBOX and not self._finished.is_set():
-                if not self._changed.wait(GRACE_SECONDS) and _has(self._sock, _PEER_CLOSED):
+                if not self._changed.wait(GRACE_SECONDS) and has_event(self._sock, _PEER_CLOSED):
                     break
             else:
                 if self._finished.is_set():
@@ -217,10 +217,3 @@ class SocketStream(ServiceStream):
     def _consumed(self, size: int) -> None:
         self._unread -= size
         self._changed.notify_all()
-
-
-def _has(sock: socket.socket, event: int, seconds: float = 0.0) -> bool:
-    """Whether a poll event has occurred on a socket, or occurs within the time."""
-    poll = select.poll()
-    poll.register(sock, event)
-    return bool(poll.poll(seconds * 1000))

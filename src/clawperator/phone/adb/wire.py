@@ -84,11 +84,7 @@ class PacketReader:
 
     def has_more(self, seconds: float) -> bool:
         """Whether data is there, or arrives within the time."""
-        if self._end > self._start:
-            return True
-        poll = select.poll()
-        poll.register(self._sock, select.POLLIN)
-        return bool(poll.poll(seconds * 1000))
+        return self._end > self._start or has_event(self._sock, select.POLLIN, seconds)
 
     def _fill(self) -> bool:
         """Read a whole header into the buffer; False when the peer closes before its first byte."""
@@ -174,7 +170,9 @@ class PacketWriter:
                 send_all(self._sock, packets[sent:])
                 send_all(self._sock, memoryview(payload)[max(sent - len(packets), 0) :])
             except OSError:
-                self._disconnect()
+                self.closed = True
+                with suppress(OSError):
+                    self._sock.shutdown(socket.SHUT_RDWR)
                 raise BrokenPipeError from None
 
     def close(self) -> None:
@@ -184,10 +182,12 @@ class PacketWriter:
         with self._lock:
             self.closed = True
 
-    def _disconnect(self) -> None:
-        self.closed = True
-        with suppress(OSError):
-            self._sock.shutdown(socket.SHUT_RDWR)
+
+def has_event(sock: socket.socket, event: int, seconds: float = 0.0) -> bool:
+    """Whether a poll event has occurred on a socket, or occurs within the time."""
+    poll = select.poll()
+    poll.register(sock, event)
+    return bool(poll.poll(seconds * 1000))
 
 
 def send_all(sock: socket.socket, data: bytes | bytearray | memoryview, stall_seconds: float = 0.0) -> None:

@@ -139,11 +139,7 @@ def _address(typed: str) -> str:
 
 def _load(context: AppContext) -> None:
     context.args["ready"] = False
-    context.after(_LOADING_MS, _show)
-
-
-def _show(context: AppContext) -> None:
-    context.args["ready"] = True
+    context.after(_LOADING_MS, lambda context: context.args.update(ready=True))
 
 
 def _page(context: AppContext) -> View:

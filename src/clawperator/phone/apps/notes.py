@@ -6,6 +6,7 @@ from clawperator.phone.toolkit.app import App, back, go, put
 from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import (
     View,
+    alert,
     button,
     checkbox,
     column,
@@ -64,13 +65,8 @@ def _bar(label: str, *actions: View, up: Effect | None = None) -> View:
 
 
 def _confirmation(question: str, message: str, no: str, yes: str, effect: Effect) -> View:
-    buttons = row(
-        button(no, back, id="android:id/button2", weight=1),
-        button(yes, effect, id="android:id/button1", weight=1, tone="danger"),
-        gap=8,
-    )
-    words = (title(question, id="android:id/alertTitle"), text(message, id="android:id/message"))
-    return column(*words, buttons, padding=16, tone="surface")
+    buttons = button(no, back), button(yes, effect, tone="danger")
+    return alert(question, text(message, id="android:id/message"), *buttons)
 
 
 # The list
@@ -127,7 +123,12 @@ def _edit(context: AppContext) -> View:
     return column(
         _bar("Edit note" if number else "New note", *delete, up=_leave),
         scroll(
-            field("form_title", "Title", id="note_title", on_change=_clear_error),
+            field(
+                "form_title",
+                "Title",
+                id="note_title",
+                on_change=lambda context, _: context.state.update(form_error=""),
+            ),
             *((text(error, id="title_error", tone="danger"),) if error else ()),
             field("form_body", "Write something", id="note_body", height=160, multiline=True),
             text("Category", id="category_label", padding=12),
@@ -139,10 +140,6 @@ def _edit(context: AppContext) -> View:
         ),
         weight=1,
     )
-
-
-def _clear_error(context: AppContext, _: str) -> None:
-    context.state["form_error"] = ""
 
 
 def _save(context: AppContext) -> None:
@@ -172,11 +169,10 @@ def _leave(context: AppContext) -> None:
         context.go("discard", leave=context.back)
 
 
-def _discard(_: AppContext) -> View:
-    def leave(context: AppContext) -> None:
-        context.args["leave"]()
-
-    return _confirmation("Discard changes?", "They have not been saved.", "Keep editing", "Discard", leave)
+def _discard(context: AppContext) -> View:
+    leave = context.args["leave"]
+    message = "They have not been saved."
+    return _confirmation("Discard changes?", message, "Keep editing", "Discard", lambda _: leave())
 
 
 def _delete(context: AppContext) -> View:
@@ -231,16 +227,12 @@ def _sign_in(context: AppContext) -> View:
 def _submit_sign_in(context: AppContext) -> None:
     email, password = context.state["email"].strip(), context.state["password"]
     name, _, host = email.partition("@")
-    if not email:
-        context.state["email_error"] = "Enter your e-mail"
-    else:
-        valid = bool(name) and "." in host.strip(".") and "@" not in host and " " not in email
-        context.state["email_error"] = "" if valid else "Enter a valid e-mail address"
-    if not password:
-        context.state["password_error"] = "Enter your password"
-    else:
-        short = len(password) < _MIN_PASSWORD_LENGTH
-        context.state["password_error"] = f"Use at least {_MIN_PASSWORD_LENGTH} characters" if short else ""
+    valid = name and "." in host.strip(".") and "@" not in host and " " not in email
+    email_error = "" if valid else "Enter a valid e-mail address"
+    short = len(password) < _MIN_PASSWORD_LENGTH
+    password_error = f"Use at least {_MIN_PASSWORD_LENGTH} characters" if short else ""
+    context.state["email_error"] = email_error if email else "Enter your e-mail"
+    context.state["password_error"] = password_error if password else "Enter your password"
     if not context.state["email_error"] and not context.state["password_error"]:
         context.state["signing_in"] = True
         context.after(_SIGN_IN_MS, _finish_sign_in)

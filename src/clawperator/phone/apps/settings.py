@@ -1,31 +1,17 @@
-"""The Settings app: the home page, pages from a table, and pages with code of their own."""
+"""The Settings app: its values, its pages in a table, and pages with code of their own."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any, Literal
 
-from clawperator.phone.apps.settings_pages import (
-    BRIGHTNESS,
-    CHOICES,
-    NEARBY,
-    NETWORK,
-    NETWORKS,
-    PAGES,
-    WIFI,
-    ChoicePage,
-    Network,
-    SettingsPage,
-    SettingsRow,
-    StoredValue,
-    is_on,
-    network,
-    percent,
-    read,
-    write,
-)
+from msgspec import Struct
+
 from clawperator.phone.toolkit.app import App, back, go, put
 from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import (
     Rows,
     View,
+    alert,
     button,
     column,
     field,
@@ -38,6 +24,318 @@ from clawperator.phone.toolkit.views import (
     text,
     title,
 )
+
+# Values, pages, and where each value is stored
+
+
+class StoredValue(Struct, frozen=True):
+    """Where a value is stored: in a table of the system settings, or in the app's own data."""
+
+    table: Literal["system", "secure", "global", "app"]
+    key: str
+    default: str = "0"
+    on: str = "1"
+    off: str = "0"
+
+
+class SettingsRow(Struct, frozen=True):
+    """One row of a page: with the screen it ``opens``, or the value that its switch ``toggles``."""
+
+    title: str
+    summary: str | Callable[[AppContext], str] = ""
+    opens: str = ""
+    toggles: StoredValue | None = None
+
+
+class SettingsPage(Struct, frozen=True):
+    title: str
+    rows: tuple[SettingsRow, ...]
+
+
+class ChoicePage(Struct, frozen=True):
+    """A page of radio buttons. An option is its label and its stored value."""
+
+    title: str
+    stored: StoredValue
+    options: tuple[tuple[str, str], ...]
+
+
+class Network(Struct, frozen=True):
+    name: str
+    security: str
+    signal: str
+
+
+def read(context: AppContext, stored: StoredValue) -> str:
+    if stored.table == "app":
+        return str(context.data.get(stored.key, stored.default))
+    value = context.system.settings.get(stored.table, stored.key)
+    return stored.default if value is None else value
+
+
+def write(context: AppContext, stored: StoredValue, value: str) -> None:
+    if stored.table == "app":
+        context.data[stored.key] = value
+        return
+    try:
+        context.system.settings.put(stored.table, stored.key, value)
+    except ValueError:
+        context.toast("Couldn't save the setting")
+
+
+def is_on(context: AppContext, stored: StoredValue) -> bool:
+    """Whether a value counts as on. Where off is 0, any other number is on."""
+    value = read(context, stored)
+    return value == stored.on or (stored.off == "0" and value not in ("0", ""))
+
+
+def percent(context: AppContext) -> int:
+    """The brightness in percent. Programs may have stored anything there."""
+    value = read(context, BRIGHTNESS)
+    level = int(value) if value.isdecimal() and len(value) < 6 else 0
+    return round(min(level, 255) * 100 / 255)
+
+
+def network(context: AppContext) -> str:
+    """The name of the connected network; empty while Wi-Fi is off."""
+    return read(context, NETWORK) if is_on(context, WIFI) else ""
+
+
+def _prop(name: str) -> Callable[[AppContext], str]:
+    return lambda context: context.system.properties.get(name, "")
+
+
+BRIGHTNESS = StoredValue("system", "screen_brightness", "102")
+WIFI = StoredValue("global", "wifi_on", "1")
+NETWORK = StoredValue("app", "network", "Burrow")
+NETWORKS = (
+    Network("Burrow", "WPA3-Personal", "Excellent"),
+    Network("Tidepool", "WPA2-Personal", "Good"),
+    Network("Café Krabbe", "None", "Fair"),
+)
+NEARBY = ("Kitchen speaker", "Desk keyboard", "Car")
+
+
+def _toggle(label: str, *stored: Any, summary: str = "") -> SettingsRow:
+    """A row with a switch; ``stored`` are the fields of its ``StoredValue``."""
+    return SettingsRow(label, summary, toggles=StoredValue(*stored))
+
+
+def _page(label: str, *rows: SettingsRow) -> SettingsPage:
+    return SettingsPage(label, rows)
+
+
+CHOICES = {
+    "screen_timeout": ChoicePage(
+        "Screen timeout",
+        StoredValue("system", "screen_off_timeout", "600000"),
+        (
+            ("15 seconds", "15000"),
+            ("30 seconds", "30000"),
+            ("1 minute", "60000"),
+            ("2 minutes", "120000"),
+            ("5 minutes", "300000"),
+            ("10 minutes", "600000"),
+            ("30 minutes", "1800000"),
+        ),
+    ),
+    "font_size": ChoicePage(
+        "Font size",
+        StoredValue("system", "font_scale", "1.0"),
+        (("Small", "0.85"), ("Default", "1.0"), ("Large", "1.15"), ("Largest", "1.3")),
+    ),
+    "private_dns": ChoicePage(
+        "Private DNS",
+        StoredValue("global", "private_dns_mode", "opportunistic"),
+        (("Off", "off"), ("Automatic", "opportunistic")),
+    ),
+    "lock_screen": ChoicePage(
+        "Notifications on lock screen",
+        StoredValue("secure", "lock_screen_show_notifications", "1"),
+        (("Show all notifications", "1"), ("Don't show any notifications", "0")),
+    ),
+    "time_format": ChoicePage(
+        "Time format", StoredValue("system", "time_12_24", "12"), (("1:00 pm", "12"), ("13:00", "24"))
+    ),
+    "wallpaper_colour": ChoicePage(
+        "Colors",
+        StoredValue("app", "wallpaper_colour", "coral"),
+        (("Coral", "coral"), ("Kelp", "kelp"), ("Sand", "sand")),
+    ),
+}
+
+PAGES = {
+    "home": _page(
+        "Settings",
+        SettingsRow("Network & internet", "Wi-Fi", "network_and_internet"),
+        SettingsRow("Connected devices", "Bluetooth", "connected_devices"),
+        SettingsRow("Apps", "All apps, unused apps", "apps"),
+        SettingsRow("Notifications", "App notifications, history", "notifications"),
+        SettingsRow("Battery", "100%", "battery"),
+        SettingsRow("Storage", "9% used - 116 GB free", "storage"),
+        SettingsRow("Sound & vibration", "Do Not Disturb, vibration, touch", "sound"),
+        SettingsRow("Display", "Dark theme, font size, brightness", "display"),
+        SettingsRow("Wallpaper & style", "Colors, themed icons", "wallpaper"),
+        SettingsRow("Accessibility", "Services, color, motion", "accessibility"),
+        SettingsRow("Security & privacy", "Security update, privacy controls", "security"),
+        SettingsRow("Location", "Location access", "location"),
+        SettingsRow("System", "Languages, time, developer options", "system"),
+        SettingsRow("About phone", _prop("ro.product.model"), "about"),
+    ),
+    "network_and_internet": _page(
+        "Network & internet",
+        SettingsRow("Internet", lambda context: network(context) or "Not connected", "internet"),
+        _toggle("Airplane mode", "global", "airplane_mode_on"),
+        _toggle("Data Saver", "app", "data_saver"),
+        SettingsRow("Private DNS", opens="private_dns"),
+    ),
+    "connected_devices": _page(
+        "Connected devices",
+        _toggle("Use Bluetooth", "global", "bluetooth_on", "1"),
+        SettingsRow("Pair new device", "Bluetooth will turn on to pair", "pair"),
+        SettingsRow("Saved devices", lambda context: ", ".join(context.data["paired"]) or "None", "devices"),
+    ),
+    "apps": _page(
+        "Apps",
+        SettingsRow("See all apps", lambda context: f"{len(context.system.packages.all())} apps", "all_apps"),
+        SettingsRow("Unused apps", "0 unused apps"),
+    ),
+    "notifications": _page(
+        "Notifications",
+        SettingsRow("App notifications", "Control notifications from individual apps", "app_notifications"),
+        _toggle("Notification history", "secure", "notification_history_enabled"),
+        SettingsRow("Notifications on lock screen", opens="lock_screen"),
+        _toggle("Notification dot on app icon", "secure", "notification_badging", "1"),
+    ),
+    "battery": _page(
+        "Battery",
+        SettingsRow("Battery level", "100%"),
+        _toggle("Battery Saver", "global", "low_power"),
+        _toggle("Battery percentage", "system", "status_bar_show_battery_percent", summary="Show in status bar"),
+    ),
+    "storage": _page(
+        "Storage",
+        SettingsRow("System", "11 GB"),
+        SettingsRow("Apps", "0.6 GB"),
+        SettingsRow("Free space", "116 GB"),
+    ),
+    "sound": _page(
+        "Sound & vibration",
+        _toggle("Do Not Disturb", "global", "zen_mode"),
+        _toggle("Vibrate when ringing", "system", "vibrate_when_ringing"),
+        _toggle("Touch sounds", "system", "sound_effects_enabled", "1"),
+        _toggle("Touch feedback", "system", "haptic_feedback_enabled", "1"),
+    ),
+    "display": _page(
+        "Display",
+        SettingsRow("Brightness level", lambda context: f"{percent(context)}%", "brightness"),
+        _toggle("Adaptive brightness", "system", "screen_brightness_mode"),
+        SettingsRow("Screen timeout", opens="screen_timeout"),
+        _toggle("Dark theme", "secure", "ui_night_mode", "1", "2", "1"),
+        SettingsRow("Font size", opens="font_size"),
+        _toggle("Night Light", "secure", "night_display_activated"),
+        _toggle("Auto-rotate screen", "system", "accelerometer_rotation"),
+    ),
+    "wallpaper": _page(
+        "Wallpaper & style",
+        SettingsRow("Colors", opens="wallpaper_colour"),
+        _toggle("Themed icons", "app", "themed_icons"),
+    ),
+    "accessibility": _page(
+        "Accessibility",
+        SettingsRow(
+            "Clawperator Operator",
+            lambda context: "On" if context.system.operator.is_bound() else "Off",
+            "operator",
+        ),
+        SettingsRow("Color and motion", "Color inversion, animations", "colour_and_motion"),
+        _toggle("High contrast text", "secure", "high_text_contrast_enabled"),
+    ),
+    "colour_and_motion": _page(
+        "Color and motion",
+        _toggle("Color inversion", "secure", "accessibility_display_inversion_enabled"),
+        _toggle("Remove animations", "global", "animator_duration_scale", "0.0", "0.0", "1.0"),
+    ),
+    "security": _page(
+        "Security & privacy",
+        SettingsRow("Security update", _prop("ro.build.version.security_patch")),
+        SettingsRow("Privacy controls", "Passwords, clipboard", "privacy"),
+    ),
+    "privacy": _page(
+        "Privacy controls",
+        _toggle("Show passwords", "system", "show_password", "1", summary="Show characters briefly as you type"),
+        _toggle("Show clipboard access", "secure", "clipboard_show_access_notifications", "1"),
+    ),
+    "location": _page(
+        "Location",
+        _toggle("Use location", "secure", "location_mode", "3", "3"),
+        SettingsRow("Location services", "Wi-Fi and Bluetooth scanning", "location_services"),
+    ),
+    "location_services": _page(
+        "Location services",
+        _toggle("Wi-Fi scanning", "global", "wifi_scan_always_enabled"),
+        _toggle("Bluetooth scanning", "global", "ble_scan_always_enabled"),
+    ),
+    "system": _page(
+        "System",
+        SettingsRow("Languages & input", "English (United States), Gboard", "languages"),
+        SettingsRow("Date & time", _prop("persist.sys.timezone"), "date_and_time"),
+        SettingsRow("Developer options", "USB debugging, stay awake", "developer"),
+    ),
+    "languages": _page(
+        "Languages & input",
+        SettingsRow("System languages", "English (United States)"),
+        SettingsRow("On-screen keyboard", "Gboard", "keyboards"),
+    ),
+    "keyboards": _page("On-screen keyboard", SettingsRow("Gboard", "Multilingual typing", "gboard")),
+    "gboard": _page(
+        "Gboard",
+        _toggle("Auto-correction", "app", "gboard_auto_correction", "1"),
+        _toggle("Glide typing", "app", "gboard_glide", "1"),
+        _toggle("Haptic feedback on keypress", "app", "gboard_haptic"),
+    ),
+    "date_and_time": _page(
+        "Date & time",
+        _toggle("Set time automatically", "global", "auto_time", "1"),
+        SettingsRow("Time zone", _prop("persist.sys.timezone")),
+        SettingsRow("Time format", opens="time_format"),
+    ),
+    "developer": _page(
+        "Developer options",
+        _toggle("Use developer options", "global", "development_settings_enabled", "1"),
+        _toggle(
+            "Stay awake",
+            "global",
+            "stay_on_while_plugged_in",
+            "0",
+            "7",
+            summary="Screen will never sleep while charging",
+        ),
+        _toggle("USB debugging", "global", "adb_enabled", "1", summary="Debug mode when USB is connected"),
+        _toggle("Show taps", "system", "show_touches"),
+    ),
+    "about": _page(
+        "About phone",
+        SettingsRow("Device name", _prop("ro.product.model")),
+        SettingsRow("Model", _prop("ro.product.device")),
+        SettingsRow("Serial number", _prop("ro.serialno")),
+        SettingsRow("Android version", _prop("ro.build.version.release"), "android_version"),
+        SettingsRow("Build number", _prop("ro.build.id")),
+    ),
+    "android_version": _page(
+        "Android version",
+        SettingsRow("Android version", _prop("ro.build.version.release")),
+        SettingsRow("Android security update", _prop("ro.build.version.security_patch"), "security"),
+        SettingsRow("Build details", _prop("ro.build.type"), "build"),
+    ),
+    "build": _page(
+        "Build details",
+        SettingsRow("API level", _prop("ro.build.version.sdk")),
+        SettingsRow("Fingerprint", _prop("ro.build.fingerprint")),
+        SettingsRow("Processor", _prop("ro.product.cpu.abi")),
+    ),
+}
+
 
 # Pages with code of their own: networks, devices, brightness, apps
 
@@ -89,37 +387,13 @@ def confirm(context: AppContext) -> View:
         context.back()
         context.args["effect"](context)
 
-    return column(
-        title(context.args["question"], id="android:id/alertTitle"),
-        text(context.args["detail"], id="android:id/message"),
-        row(
-            button("Cancel", back, id="android:id/button2", weight=1),
-            button(context.args["yes"], agree, id="android:id/button1", weight=1),
-            gap=8,
-        ),
-        padding=16,
-        tone="surface",
-    )
+    detail = text(context.args["detail"], id="android:id/message")
+    return alert(context.args["question"], detail, button("Cancel", back), button(context.args["yes"], agree))
 
 
 def ask(question: str, detail: str, yes: str, effect: Effect) -> Effect:
     """Run ``effect`` after a confirmation dialog."""
     return go("confirm", question=question, detail=detail, yes=yes, effect=effect)
-
-
-def _add_screens(app: App) -> None:
-    app.screen("internet", title="Internet", activity=SUB)(_internet)
-    app.screen("network", title="Network details", activity=SUB)(_network)
-    app.dialog("join", title="Join network", on_show=_begin_join)(_join)
-    app.screen("pair", title="Pair new device", activity=SUB, on_show=_search_devices)(_pair)
-    app.screen("devices", title="Saved devices", activity=SUB)(_devices)
-    app.screen("brightness", title="Brightness level", activity=SUB)(_brightness)
-    app.screen("operator", title="Clawperator Operator", activity=SUB)(_operator)
-    app.screen("all_apps", title="All apps", activity=SUB)(_all_apps)
-    app.screen("app_notifications", title="App notifications", activity=SUB)(_app_notifications)
-    app.screen("app_info", title="App info", activity=f"{PACKAGE}.applications.InstalledAppDetails")(_app_info)
-    app.screen("app_storage", title="Storage & cache", activity=SUB)(_app_storage)
-    app.screen("permissions", title="App permissions", activity=SUB)(_permissions)
 
 
 def _internet(context: AppContext) -> View:
@@ -158,9 +432,14 @@ def _network(context: AppContext) -> View:
     )
 
 
-def _begin_join(context: AppContext) -> None:
-    context.state["password"] = ""
-    context.focus("password")
+def _begin(key: str) -> Effect:
+    """Empty a field and focus it."""
+
+    def run(context: AppContext) -> None:
+        context.state[key] = ""
+        context.focus(key)
+
+    return run
 
 
 def _join(context: AppContext) -> View:
@@ -170,23 +449,10 @@ def _join(context: AppContext) -> View:
             write(context, WIFI, WIFI.on)
             write(context, NETWORK, context.args["name"])
 
-    return column(
-        title(context.args["name"], id="android:id/alertTitle"),
-        field("password", "Password", id="password", edits="password", on_submit=connect),
-        row(
-            button("Cancel", back, id="android:id/button2", weight=1),
-            button(
-                "Connect",
-                connect,
-                id="android:id/button1",
-                weight=1,
-                enabled=len(context.state["password"]) >= _MIN_PASSWORD_LENGTH,
-            ),
-            gap=8,
-        ),
-        padding=16,
-        tone="surface",
-    )
+    password = field("password", "Password", id="password", edits="password", on_submit=connect)
+    is_enough = len(context.state["password"]) >= _MIN_PASSWORD_LENGTH
+    connecting = button("Connect", connect, enabled=is_enough)
+    return alert(context.args["name"], password, button("Cancel", back), connecting)
 
 
 def _search_devices(context: AppContext) -> None:
@@ -365,29 +631,36 @@ def apps() -> list[App]:
     app.screen("home", title="Settings", activity=f"{PACKAGE}.Settings")(_home)
     for name, page in PAGES.items():
         if name != "home":
-            app.screen(name, title=page.title, activity=SUB)(partial(_page, page))
+            app.screen(name, title=page.title, activity=SUB)(partial(_table_page, page))
     for name, choice in CHOICES.items():
         app.screen(name, title=choice.title, activity=SUB)(partial(_choice, choice))
     searching = f"{PACKAGE}.search.SearchActivity"
-    app.screen("search", title="Search settings", activity=searching, on_show=_begin_search)(_search)
+    app.screen("search", title="Search settings", activity=searching, on_show=_begin("query"))(_search)
     app.dialog("confirm", title="Confirm")(confirm)
-    _add_screens(app)
+    app.screen("internet", title="Internet", activity=SUB)(_internet)
+    app.screen("network", title="Network details", activity=SUB)(_network)
+    app.dialog("join", title="Join network", on_show=_begin("password"))(_join)
+    app.screen("pair", title="Pair new device", activity=SUB, on_show=_search_devices)(_pair)
+    app.screen("devices", title="Saved devices", activity=SUB)(_devices)
+    app.screen("brightness", title="Brightness level", activity=SUB)(_brightness)
+    app.screen("operator", title="Clawperator Operator", activity=SUB)(_operator)
+    app.screen("all_apps", title="All apps", activity=SUB)(_all_apps)
+    app.screen("app_notifications", title="App notifications", activity=SUB)(_app_notifications)
+    app.screen("app_info", title="App info", activity=f"{PACKAGE}.applications.InstalledAppDetails")(_app_info)
+    app.screen("app_storage", title="Storage & cache", activity=SUB)(_app_storage)
+    app.screen("permissions", title="App permissions", activity=SUB)(_permissions)
     return [app]
 
 
 def _item(context: AppContext, line: SettingsRow, name: str = "") -> View:
-    if line.opens in CHOICES:
-        summary = _chosen(context, CHOICES[line.opens])
+    if (choice := CHOICES.get(line.opens)) is not None:
+        value = read(context, choice.stored)
+        summary = next((label for label, option_value in choice.options if option_value == value), value)
     else:
         summary = line.summary if isinstance(line.summary, str) else line.summary(context)
     if line.toggles is not None:
         return _stored_switch(context, line.title, line.toggles, summary)
     return item(line.title, summary, go(line.opens) if line.opens else None, id=name)
-
-
-def _chosen(context: AppContext, choice: ChoicePage) -> str:
-    value = read(context, choice.stored)
-    return next((label for label, option_value in choice.options if option_value == value), value)
 
 
 def _home(context: AppContext) -> View:
@@ -400,7 +673,7 @@ def _home(context: AppContext) -> View:
     )
 
 
-def _page(page: SettingsPage, context: AppContext) -> View:
+def _table_page(page: SettingsPage, context: AppContext) -> View:
     return _sub_page(page.title, *(_item(context, line) for line in page.rows))
 
 
@@ -419,11 +692,6 @@ def _choice(choice: ChoicePage, context: AppContext) -> View:
         return item(label, "", lambda context: write(context, choice.stored, option_value), end=mark)
 
     return _sub_page(choice.title, *(option(*each) for each in choice.options))
-
-
-def _begin_search(context: AppContext) -> None:
-    context.state["query"] = ""
-    context.focus("query")
 
 
 def _search(context: AppContext) -> View:

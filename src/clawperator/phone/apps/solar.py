@@ -217,16 +217,18 @@ def _limit(context: AppContext) -> View:
     rule = _AUTOMATIONS[context.args["page"]["key"]]
     parts = [
         text(f"{rule.verb} (%)", size=18),
-        field("limit_text", id="van-field-1-input", edits="number", on_change=_clear_error, on_submit=_confirm),
+        field(
+            "limit_text",
+            id="van-field-1-input",
+            edits="number",
+            on_change=lambda context, _: context.state.update(limit_error=""),
+            on_submit=_confirm,
+        ),
     ]
     if context.state["limit_error"]:
         parts.append(text(context.state["limit_error"], tone="danger", size=14))
     parts.append(row(_tap("Cancel", back, weight=1, height=48), _tap("Confirm", _confirm, weight=1, height=48)))
     return web(*parts, padding=16, gap=8)
-
-
-def _clear_error(context: AppContext, _: str) -> None:
-    context.state["limit_error"] = ""
 
 
 def _confirm(context: AppContext) -> None:

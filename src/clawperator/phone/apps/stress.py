@@ -96,12 +96,6 @@ def stress_task(seed: int) -> StressTask:
     )
 
 
-def _add_tasks(app: App) -> None:
-    """Add the screen of the tasks, and the dialog that covers it."""
-    app.screen(SCREEN, title="Task", on_show=_begin)(_task)
-    app.dialog(_NOTICE, title="Notice")(_notice)
-
-
 def _task_of(context: AppContext) -> StressTask:
     word = str(context.args.get("uri", "")).lower().removeprefix(LINK)
     return stress_task(min(int(word), _MAX_SEED) if word.isascii() and word.isdigit() and len(word) < 20 else 0)
@@ -112,20 +106,11 @@ def _begin(context: AppContext) -> None:
     context.state["taps"] = []
     context.args.update(elapsed=0, move=0)
     for milliseconds in sorted(set(task.late) - {0}):
-        context.after(milliseconds, _set("elapsed", milliseconds))
+        context.after(milliseconds, _set_arg("elapsed", milliseconds))
     for move in range(task.moves):
-        context.after(_MOVE_MS * (move + 1), _set("move", move + 1))
+        context.after(_MOVE_MS * (move + 1), _set_arg("move", move + 1))
     if task.notice_ms:
-        context.after(task.notice_ms, _show_notice)
-
-
-def _set(key: str, value: int) -> Effect:
-    return lambda context: context.args.__setitem__(key, value)
-
-
-def _show_notice(context: AppContext) -> None:
-    if context.is_in_front:
-        context.go(_NOTICE)
+        context.after(task.notice_ms, _cover_with(_NOTICE))
 
 
 def _task(context: AppContext) -> View:
@@ -141,7 +126,7 @@ def _tap(number: int) -> Effect:
 
 
 def _notice(_: AppContext) -> View:
-    return column(text("Something came up."), button("Close", lambda context: context.back()), padding=16, gap=8)
+    return column(text("Something came up."), button("Close", back), padding=16, gap=8)
 
 
 # Scenarios
@@ -188,7 +173,8 @@ def apps() -> list[App]:
         app.screen(scenario.name, title=scenario.title, on_show=scenario.on_show)(_with_status(scenario))
     app.dialog("rating", title="Enjoying Hard Mode?")(_rating)
     app.dialog("terms", title="Terms", cancelable=False)(_terms)
-    _add_tasks(app)
+    app.screen(SCREEN, title="Task", on_show=_begin)(_task)
+    app.dialog(_NOTICE, title="Notice")(_notice)
     return [app]
 
 
@@ -209,7 +195,7 @@ def _with_status(scenario: Scenario) -> Build:
 
 
 def _set_status(status: str) -> Effect:
-    return lambda context: context.args.__setitem__("status", status)
+    return _set_arg("status", status)
 
 
 def _set_arg(key: str, value: Any) -> Effect:
@@ -329,13 +315,13 @@ def _late(context: AppContext) -> tuple[View, ...]:
     return text(progress, id="spinner", padding=12), ready, listing(*arrived, id="arrivals")
 
 
-def _ambush(dialog: str) -> Effect:
-    def show(context: AppContext) -> None:
-        # Not over another screen, if this one was left meanwhile.
-        if context.is_in_front:
-            context.go(dialog)
+def _cover_with(dialog: str) -> Effect:
+    """Open a dialog: not over another screen, if this one was left meanwhile."""
+    return lambda context: context.go(dialog) if context.is_in_front else None
 
-    return lambda context: context.after(_AMBUSH_MS, show)
+
+def _ambush(dialog: str) -> Effect:
+    return lambda context: context.after(_AMBUSH_MS, _cover_with(dialog))
 
 
 def _claim(_: AppContext) -> tuple[View, ...]:

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from clawperator.phone.toolkit.app import App, back, go
+from clawperator.phone.toolkit.app import App, back, go, put
 from clawperator.phone.toolkit.context import AppContext, Effect
 from clawperator.phone.toolkit.views import (
     Rows,
@@ -107,18 +107,14 @@ def _catalogue() -> dict[str, Video]:
 VIDEOS = _catalogue()
 
 
-def _set_playing(*, playing: bool) -> Effect:
-    return lambda context: context.state.update(playing=playing)
-
-
 def _toggle_playing(context: AppContext) -> None:
     context.state["playing"] = not context.state["playing"]
 
 
 _MEDIA_KEYS: dict[str, Effect] = {
     "MEDIA_PLAY_PAUSE": _toggle_playing,
-    "MEDIA_PLAY": _set_playing(playing=True),
-    **dict.fromkeys(("MEDIA_PAUSE", "MEDIA_STOP"), _set_playing(playing=False)),
+    "MEDIA_PLAY": put("playing", True),
+    **dict.fromkeys(("MEDIA_PAUSE", "MEDIA_STOP"), put("playing", False)),
 }
 
 
@@ -135,7 +131,7 @@ def apps() -> list[App]:
     app.screen("home", activity=_ACTIVITY)(_home)
     app.screen("search", activity=_ACTIVITY, on_show=_open_search)(_search)
     app.screen("results", activity=_ACTIVITY)(_results)
-    app.screen("watch", activity=_ACTIVITY, on_show=_play, keys=_MEDIA_KEYS)(_watch)
+    app.screen("watch", activity=_ACTIVITY, on_show=put("playing", True), keys=_MEDIA_KEYS)(_watch)
     return [app]
 
 
@@ -295,10 +291,6 @@ def found_videos(query: str) -> list[Video]:
 # Watching
 
 
-def _play(context: AppContext) -> None:
-    context.state["playing"] = True
-
-
 def _watch(context: AppContext) -> View:
     name = context.args.get("video") or video_in(context.args.get("uri", ""))
     video = VIDEOS.get(name)
@@ -313,13 +305,13 @@ def _watch(context: AppContext) -> View:
     about = column(
         text(video.title, id="title", size=18, heading=True), text(video.facts, id="details", size=12), weight=1
     )
-    comments = listing(rows=Rows(_COMMENT_COUNT, _COMMENT_DP, _comment), id="comments_list")
+
+    def comment(i: int) -> View:
+        return item(f"@viewer{i + 1}", _COMMENTS[i % len(_COMMENTS)], id="comment")
+
+    comments = listing(rows=Rows(_COMMENT_COUNT, _COMMENT_DP, comment), id="comments_list")
     heading = text(f"Comments {_COMMENT_COUNT}", id="comments_header", padding=8)
     return column(player, row(about, like, padding=8), heading, comments, weight=1)
-
-
-def _comment(i: int) -> View:
-    return item(f"@viewer{i + 1}", _COMMENTS[i % len(_COMMENTS)], id="comment")
 
 
 def _toggle_like(name: str) -> Effect:

@@ -183,7 +183,8 @@ def _invalid(
     return ClawError(
         "PHONE_CASSETTE_INVALID",
         f"{path}: {message}",
-        hint=hint or "Pass a recording (.ndjson) with snapshots, or an export made with '--snapshots include'.",
+        hint=hint
+        or "Run 'clawperator recording export --input <file> --snapshots include' to export one with snapshots.",
         details=details,
         operation="load cassette",
         target=path,

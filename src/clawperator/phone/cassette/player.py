@@ -1,23 +1,15 @@
 """Playing a cassette on a simulated phone: its steps, the current one, what advances it, and the misses."""
 
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clawperator._base.text import printable
 from clawperator.phone.cassette.cassette import Cassette, CassetteSnapshot
-from clawperator.phone.cassette.screen import (
-    ScreenState,
-    TapTarget,
-    click_area,
-    fields,
-    find_target,
-    first_label,
-    focused_field,
-    live_tree,
-    text_before,
-)
 from clawperator.phone.core.events import AccessibilityEvent
 from clawperator.phone.core.kernel import SYSTEM_SERVER_PID, Timers
 from clawperator.phone.core.tasks import Tasks
@@ -37,7 +29,176 @@ from clawperator.recording.actions import (
 )
 from clawperator.recording.events import ClickFacts, Number
 from clawperator.recording.heuristics import NavigationKey, is_launcher
-from clawperator.ui.node import Hierarchy
+from clawperator.ui.node import Bounds, Hierarchy, Node, is_field
+
+# Recorded screens: the recorded nodes, each with a view that takes input
+
+
+_MAX_LEVELS_UP = 8
+_MIN_TEXT_SIZE, _MAX_TEXT_SIZE = 6.0, 16.0
+_BULLET = "•"
+
+
+class TapTarget(Struct, frozen=True):
+    """The target of a recorded click: a node of a snapshot by its key, or, with an empty key, only an area."""
+
+    snapshot: int
+    key: str
+    area: Bounds
+
+
+def fields(tree: Hierarchy) -> Iterator[tuple[str, Node]]:
+    """The text fields of a screen, each with a key that is the same on the next screen."""
+    seen: Counter[str] = Counter()
+    for node in tree.nodes:
+        if is_field(node):
+            yield f"field {node.resource_id} {seen[node.resource_id]}", node
+            seen[node.resource_id] += 1
+
+
+def focused_field(tree: Hierarchy) -> str | None:
+    """The key of the focused field."""
+    return next((key for key, node in fields(tree) if node.flag("focused")), None)
+
+
+def keys(tree: Hierarchy, number: int) -> list[str]:
+    """The keys of all nodes of a snapshot. Only the key of a text field is valid on another snapshot."""
+    named = {id(node): key for key, node in fields(tree)}
+    return [named.get(id(node), f"{number}.{i}") for i, node in enumerate(tree.nodes)]
+
+
+class ScreenState(Struct, frozen=True):
+    """The changes of a screen since its snapshot, and the callbacks of its fields."""
+
+    entry: BackStackEntry
+    scale: float
+    # The fields whose recorded text is a hint: it is shown while they are empty.
+    hints: frozenset[str]
+    typed: Callable[[str, str], None]
+    submitted: Callable[[], None]
+
+
+def live_tree(snapshot: CassetteSnapshot, number: int, state: ScreenState) -> Hierarchy:
+    """The tree of a snapshot with a view behind each node, and with the current texts and focus."""
+    tree = snapshot.tree()
+    entry = state.entry
+    names = keys(tree, number)
+    focus = entry.focus if entry.focus in names else None
+    for key, node in zip(names, tree.nodes, strict=True):
+        node.source = PlacedView(_view(node, key, state), entry, key, node)
+        if not is_field(node):
+            continue
+        typed = entry.texts.get(key)
+        if typed is not None and (typed or key not in state.hints):
+            node.attributes["text"] = _BULLET * len(typed) if node.flag("password") else typed
+        if focus is not None:
+            node.attributes["focused"] = "true" if key == focus else "false"
+    return tree
+
+
+def _view(node: Node, key: str, state: ScreenState) -> View:
+    """A view that is painted like its node. Only a text field has behaviour."""
+    labelled = bool(node.label) and not any(kid.label for kid in node.walk() if kid is not node)
+    view = View(
+        layout="frame" if node.children and not labelled else "leaf",
+        class_name=node.class_name,
+        text=node.text,
+        desc=node.content_desc,
+        id=node.resource_id,
+        enabled=node.attributes.get("enabled") != "false",
+        selected=node.flag("selected"),
+        padding=2,
+        size=max(_MIN_TEXT_SIZE, min(_MAX_TEXT_SIZE, node.bounds.height / state.scale * 0.8)),
+    )
+    if not is_field(node):
+        return view
+    return replace(
+        view,
+        edits="password" if node.flag("password") else "text",
+        on_change=lambda _, text: state.typed(key, text),
+        on_submit=lambda _: state.submitted(),
+    )
+
+
+def find_target(tree: Hierarchy, number: int, click: ClickFacts) -> TapTarget | None:
+    """The target of a recorded click: the node that matches most fields of the click.
+
+    Real phones sometimes leave out the bounds or the label. Being clickable alone is no match.
+    """
+    where = click_area(click)
+    best: Node | None = None
+    best_score = 0
+    for node in tree.nodes:
+        score = _match_score(node, click, where)
+        if score > best_score:
+            best, best_score = node, score
+    if best is None:
+        return None
+    best = _clickable(best)
+    return TapTarget(number, keys(tree, number)[tree.nodes.index(best)], best.bounds)
+
+
+def click_area(click: ClickFacts) -> Bounds:
+    """The bounds of a click; empty when they were not recorded."""
+    box = click.bounds
+    return Bounds(int(box.left), int(box.top), int(box.right), int(box.bottom))
+
+
+def _match_score(node: Node, click: ClickFacts, where: Bounds) -> int:
+    found = 0
+    if not where.is_empty and node.bounds == where:
+        found += 4
+    if click.resourceId:
+        found += 3 if node.resource_id == click.resourceId else -1
+    if click.text:
+        if node.text.strip() == click.text or node.content_desc.strip() == click.text:
+            found += 3
+        elif found and first_label(node) == click.text:
+            found += 2
+    if click.contentDesc and node.content_desc.strip() == click.contentDesc:
+        found += 3
+    if found > 0 and node.package != click.packageName:
+        found -= 2
+    return found * 2 + node.flag("clickable") if found > 0 else 0
+
+
+def first_label(node: Node) -> str:
+    """The first label of a node or its descendants."""
+    return next((below.label.strip() for below in node.walk() if below.label), "")
+
+
+def _clickable(node: Node) -> Node:
+    """The closest clickable node at or above this one; this one if there is none."""
+    above = node
+    for _ in range(_MAX_LEVELS_UP):
+        if above.flag("clickable"):
+            return above
+        if above.parent is None:
+            break
+        above = above.parent
+    return node
+
+
+def one_edit_apart(a: str, b: str) -> bool:
+    """Whether one key press turns one text into the other: one character more or less."""
+    if len(a) > len(b):
+        a, b = b, a
+    if len(b) - len(a) != 1:
+        return False
+    at = next((i for i, c in enumerate(a) if c != b[i]), len(a))
+    return a[at:] == b[at + 1 :]
+
+
+def text_before(shown: str, first: str, second: str | None) -> str:
+    """The text of a field before the first recorded change.
+
+    It is the snapshot's text, if one key press leads on from it. Otherwise the snapshot shows a hint, or is older
+    than the text: then it is the first text without its last character.
+    """
+    if one_edit_apart(shown, first):
+        return shown
+    return first[:-1] if second is not None or len(first) == 1 else ""
+
 
 # Steps: what the user did in the recording, and what the phone showed before each step
 
@@ -106,11 +267,6 @@ class EndStep(CassetteStep, kw_only=True):
 def steps_of(cassette: Cassette) -> list[CassetteStep]:
     """The steps of a recording, the last of them ``EndStep``. There is always a screen to show."""
     return _StepReader(cassette).steps
-
-
-def _first_snapshot(step: CassetteStep) -> int:
-    """The first snapshot shown before a step."""
-    return step.windows[0].snapshot if step.windows else step.snapshot
 
 
 def labels(steps: list[CassetteStep], snapshots: list[CassetteSnapshot]) -> dict[str, str]:
@@ -249,15 +405,8 @@ class _StepReader:
                     self._add(TapStep(seq=action.seq, click=action.click, **self._context()))
                 case UserText():
                     texts = (action.first_text, action.second_text, action.text)
-                    context = self._context()
-                    step = TextStep(
-                        seq=action.last_seq,
-                        texts=texts,
-                        is_masked=action.is_masked,
-                        resource_id=action.field,
-                        **context,
-                    )
-                    self._add(step)
+                    context = {**self._context(), "is_masked": action.is_masked, "resource_id": action.field}
+                    self._add(TextStep(seq=action.last_seq, texts=texts, **context))
                 case UserKey(source="window"):
                     self._inferred_key = action
                 case UserKey():
@@ -318,12 +467,8 @@ class _StepReader:
 
     def _context(self) -> dict[str, Any]:
         """The fields that all kinds of step share."""
-        return {
-            "snapshot": self._snapshot,
-            "windows": self._windows,
-            "keyboard": self._keyboard,
-            "scrolled": self._scrolled,
-        }
+        windows = {"windows": self._windows, "keyboard": self._keyboard, "scrolled": self._scrolled}
+        return {"snapshot": self._snapshot, **windows}
 
     def _add(self, step: CassetteStep) -> None:
         self.steps.append(step)
@@ -340,14 +485,12 @@ _MAX_NOTE_LENGTH = 120
 class PlayerHost(InputTarget, Protocol):
     """The part of the phone that a player uses."""
 
+    log: LogBuffer
+    tasks: Tasks
+    timers: Timers
+
     @property
     def lock(self) -> AbstractContextManager[object]: ...
-    @property
-    def log(self) -> LogBuffer: ...
-    @property
-    def tasks(self) -> Tasks: ...
-    @property
-    def timers(self) -> Timers: ...
 
 
 class Player:
@@ -594,7 +737,9 @@ class Player:
     # Questions
 
     def _begins_at_home(self) -> bool:
-        return is_launcher(self._cassette.snapshots[_first_snapshot(self._steps[0])].package)
+        first = self._steps[0]
+        shown = first.windows[0].snapshot if first.windows else first.snapshot
+        return is_launcher(self._cassette.snapshots[shown].package)
 
     def _is_in_front(self) -> bool:
         """Whether one of the recorded apps gets the input."""
@@ -627,8 +772,9 @@ class Player:
 
     def _make_screen(self, number: int, window: CassetteWindow | None) -> AppScreen:
         name, title = (window.class_name, window.title) if window is not None else ("", None)
+        # It has a tree, so it is not built from views.
         return AppScreen(
-            _HOME, _blank, "activity", title, name, None, tree=lambda entry: self._tree(number, entry)
+            _HOME, lambda _: View(), "activity", title, name, None, tree=lambda entry: self._tree(number, entry)
         )
 
     def _make_app(self, package: str, label: str) -> App:
@@ -650,11 +796,6 @@ class Player:
 
     def _log(self, priority: Priority, message: str) -> None:
         self._phone.log.write(priority, _TAG, message, SYSTEM_SERVER_PID)
-
-
-def _blank(_: object) -> View:
-    """Cassette screens are not built from views: they have a tree."""
-    return View()
 
 
 def _is_recorded_text(step: TextStep, typed: str) -> bool:

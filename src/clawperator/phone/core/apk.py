@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from typing import BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
-from msgspec import Struct
-
 from clawperator._base.files import open_regular
 from clawperator.errors import ClawperatorException
 from clawperator.phone.core.packages import ApkFacts
@@ -47,11 +45,8 @@ class ApkError(ClawperatorException, ValueError):
         self.reason = reason
 
 
-class _Value(Struct, frozen=True):
-    """An attribute's value: a text, a number, or neither for a reference."""
-
-    text: str | None = None
-    number: int | None = None
+# An attribute's value: a text, a number, or neither for a reference.
+_Value = str | int | None
 
 
 def read_apk(source: str | bytes | BinaryIO) -> ApkFacts:
@@ -81,19 +76,24 @@ def _read_facts(manifest: bytes) -> ApkFacts:
         raise _malformed("the manifest is damaged") from e
     if root is None:
         raise _malformed("the manifest does not begin with <manifest>")
-    package = root.get("package", _Value()).text or ""
+    package = _text(root, "package")
     if len(package) > _MAX_PACKAGE or _PACKAGE.fullmatch(package) is None:
         raise ApkError("INSTALL_PARSE_FAILED_BAD_PACKAGE_NAME", f"{package[:80]!r} is not a valid package name")
-    if root.get("split", _Value()).text:
+    if _text(root, "split"):
         raise ApkError("INSTALL_FAILED_MISSING_SPLIT", f"the file is a split of {package}, not a base APK")
-    label = application.get("label", _Value()).text
-    high, low = (root.get(name, _Value()).number or 0 for name in ("versionCodeMajor", "versionCode"))
+    codes = (root.get(name) for name in ("versionCodeMajor", "versionCode"))
+    high, low = (code if isinstance(code, int) else 0 for code in codes)
     return ApkFacts(
         package=package,
-        label=(label or "").strip()[:_MAX_TEXT] or package.rpartition(".")[2],
-        version_name=(root.get("versionName", _Value()).text or "")[:_MAX_TEXT],
+        label=_text(application, "label").strip()[:_MAX_TEXT] or package.rpartition(".")[2],
+        version_name=_text(root, "versionName")[:_MAX_TEXT],
         version_code=high << 32 | low,
     )
+
+
+def _text(attributes: dict[str, _Value], name: str) -> str:
+    value = attributes.get(name)
+    return value if isinstance(value, str) else ""
 
 
 # The archive
@@ -209,16 +209,9 @@ def _read_element(
         at = header + start + number * size
         _, key, _, _, _, kind, value = struct.unpack_from("<IIIHBBI", part, at)
         known = _NAMES.get(resources[key]) if key < len(resources) else None
-        attributes.setdefault(known or strings[key], _read_value(kind, value, strings))
+        number_or_none = value if kind in {_DECIMAL, _HEXADECIMAL} else None
+        attributes.setdefault(known or strings[key], strings[value] if kind == _TEXT else number_or_none)
     return strings[name], attributes
-
-
-def _read_value(kind: int, value: int, strings: list[str]) -> _Value:
-    if kind == _TEXT:
-        return _Value(text=strings[value])
-    if kind in {_DECIMAL, _HEXADECIMAL}:
-        return _Value(number=value)
-    return _Value()
 
 
 def _malformed(message: str) -> ApkError:

@@ -1,6 +1,6 @@
 """Accessibility events: what the phone emits, and what a recording is made of."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -43,10 +43,9 @@ def click_event(placed: PlacedView) -> AccessibilityEvent:
     """A click: with the view's own text, or the first label inside it."""
     node = placed.node
     label = next((n.label for n in node.walk() if n.label), None)
-    return AccessibilityEvent(
-        kind="view_clicked",
-        package=placed.entry.package,
-        class_name=placed.view.class_name,
+    return _event(
+        placed,
+        "view_clicked",
         text=node.text or label,
         content_desc=node.content_desc or None,
         resource_id=node.resource_id or None,
@@ -56,21 +55,16 @@ def click_event(placed: PlacedView) -> AccessibilityEvent:
 
 
 def scroll_event(placed: PlacedView) -> AccessibilityEvent:
-    return AccessibilityEvent(
-        kind="view_scrolled",
-        package=placed.entry.package,
-        class_name=placed.view.class_name,
-        scroll=(*placed.offset, *placed.extent),
-    )
+    return _event(placed, "view_scrolled", scroll=(*placed.offset, *placed.extent))
 
 
 def text_event(placed: PlacedView, text: str) -> AccessibilityEvent:
     """A field's text changed. Passwords are masked."""
     is_password = placed.view.edits == "password" or placed.node.flag("password")
-    return AccessibilityEvent(
-        kind="view_text_changed",
-        package=placed.entry.package,
-        class_name=placed.view.class_name,
-        text=mask_text(text) if is_password else text,
-        is_password=is_password,
-    )
+    shown = mask_text(text) if is_password else text
+    return _event(placed, "view_text_changed", text=shown, is_password=is_password)
+
+
+def _event(placed: PlacedView, kind: EventKind, **facts: Any) -> AccessibilityEvent:
+    package, class_name = placed.entry.package, placed.view.class_name
+    return AccessibilityEvent(kind=kind, package=package, class_name=class_name, **facts)

@@ -100,10 +100,8 @@ def read_setting(name: str, setting: str | float | bool) -> float:  # noqa: FBT0
             hint=f"Use one of: {', '.join(FAULTS)}.",
         )
     words = {"on": fault.on, "true": fault.on, "off": 0, "false": 0}
-    if isinstance(setting, bool):
-        return fault.on if setting else 0
     try:
-        value = float(words.get(setting.lower(), setting) if isinstance(setting, str) else setting)
+        value = float(words.get(str(setting).lower(), setting))
     except ValueError:
         value = -1
     if not 0 <= value <= fault.maximum or (fault.kind in ("flag", "quarter_turns") and value != int(value)):

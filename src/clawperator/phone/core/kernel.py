@@ -87,14 +87,13 @@ def provide_proc_files(
         "/proc/stat": lambda: _cpu_times(uptime(), boot_ms),
         "/proc/uptime": lambda: f"{uptime():.2f} {uptime() * CORES * (100 - _BUSY_PERCENT) / 100:.2f}\n",
         "/proc/version": lambda: f"Linux version {RELEASE} (build-user@build-host) {BUILD}\n",
-        **{f"/sys/devices/system/cpu/{name}": _cores for name in ("online", "possible", "present")},
+        **{
+            f"/sys/devices/system/cpu/{name}": lambda: f"0-{CORES - 1}\n"
+            for name in ("online", "possible", "present")
+        },
     }
     for path, content in files.items():
         storage.provide(path, lambda content=content: content().encode())  # type: ignore[misc] # its default
-
-
-def _cores() -> str:
-    return f"0-{CORES - 1}\n"
 
 
 def _cpu_info() -> str:
@@ -173,21 +172,24 @@ class Timers:
 
 
 class SocketChannel:
-    """One end of a connection."""
+    """A connection to a socket on the phone."""
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
 
     def read(self, size: int, /) -> bytes:
+        """Up to ``size`` bytes, as soon as there are any; empty at the end and after ``close``."""
         try:
             return self._end.recv(size)
         except OSError:
             return b""
 
     def write(self, data: bytes, /) -> None:
+        """Write all of ``data``. ``OSError`` when the other side is gone."""
         self._end.sendall(data)
 
     def close(self) -> None:
+        """May be called from any thread and more than once; it ends a waiting ``read``."""
         with suppress(OSError):
             self._end.shutdown(socket.SHUT_RDWR)
         self._end.close()
@@ -211,14 +213,10 @@ class Sockets:
 
         def run() -> None:
             with suppress(OSError), far:
-                _echo(far)
+                while data := far.recv(65_536):
+                    far.sendall(data)
             with self._lock:
                 self._open -= 1
 
         threading.Thread(target=run, name="device socket", daemon=True).start()
         return SocketChannel(near)
-
-
-def _echo(end: socket.socket) -> None:
-    while data := end.recv(65_536):
-        end.sendall(data)

@@ -66,6 +66,9 @@ class Packages:
     def __getitem__(self, name: str) -> Package:
         return self._packages[name]
 
+    def find(self, name: str) -> Package | None:
+        return self._packages.get(name)
+
     def all(self) -> list[Package]:
         return [self._packages[name] for name in sorted(self._packages)]
 

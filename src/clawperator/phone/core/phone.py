@@ -7,6 +7,7 @@ shell and adb use it; nothing here knows about them.
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache, partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,15 @@ from clawperator import __version__
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine.clock import VirtualClock
 from clawperator.engine.driver import Clock
+from clawperator.phone.apps import browser, notes, solar, stress, video
+from clawperator.phone.apps import settings as settings_app
 from clawperator.phone.apps.browser import CHOOSER
-from clawperator.phone.apps.built_in import HOME_APPS, built_in_apps
 from clawperator.phone.apps.system import (
     KEYBOARD_COMPONENT,
     LAUNCHER,
     android_app,
     keyboard_app,
+    launcher_app,
     operator_app,
     system_ui,
 )
@@ -29,9 +32,9 @@ from clawperator.phone.core.events import AccessibilityEvent, window_event
 from clawperator.phone.core.faults import Faults
 from clawperator.phone.core.kernel import Sockets, Timers
 from clawperator.phone.core.packages import Packages
-from clawperator.phone.core.tasks import ScreenContext, Tasks
+from clawperator.phone.core.tasks import Tasks
 from clawperator.phone.core.windows import WindowManager
-from clawperator.phone.log.buffer import LogBuffer, LogFaults
+from clawperator.phone.log.buffer import LogBuffer, apply_log_faults
 from clawperator.phone.operator.operator import Operator
 from clawperator.phone.storage.filesystem import Storage
 from clawperator.phone.toolkit.app import App, AppProcess, BackStackEntry
@@ -41,7 +44,17 @@ from clawperator.phone.toolkit.layout import PlacedView
 if TYPE_CHECKING:
     from clawperator.phone.cassette.cassette import Cassette
     from clawperator.phone.cassette.player import Player
-    from clawperator.phone.render.scene import Scene
+    from clawperator.phone.render.pen import Scene
+
+
+@cache
+def built_in_apps() -> tuple[App, ...]:
+    """The built-in apps.
+
+    All phones of a process share them: an app is a description, and each phone has the state of its own processes.
+    """
+    modules = (settings_app, solar, video, browser, notes, stress)
+    return (launcher_app(), *(app for module in modules for app in module.apps()))
 
 
 class Phone:
@@ -66,19 +79,25 @@ class Phone:
         self.faults = Faults(seed)
         self.storage = Storage(folder)
         self.log = LogBuffer(self.clock.now_ms)
-        self.log.filter = LogFaults(self.faults).apply
+        self.log.filter = partial(apply_log_faults, self.faults)
         self.timers = Timers(self.clock)
         self.properties = settings.properties(serial, __version__)
         self.settings = settings.SettingsProvider(self.storage, self._on_settings_changed)
         self.listeners: list[Callable[[AccessibilityEvent], None]] = []
         self.sockets = Sockets()
+        # What shell commands keep between two calls, by their name.
+        self.command_state: dict[str, Any] = {}
         # Set by ``close``: background work in the shell stops waiting.
         self.stopping = threading.Event()
         self._suspended = 0
         # The last screenshot, and what it shows.
         self._picture: tuple[Scene, bytes] | None = None
         self._data: dict[str, dict[str, Any]] = {}
-        self.tasks = Tasks(self._data_of, self._on_opened, self._on_front_changed)
+        self.tasks = Tasks(
+            lambda app: self._data.setdefault(app.package, app.fresh_data()),
+            self._on_opened,
+            self._on_front_changed,
+        )
         self.windows = WindowManager(
             self.tasks,
             self.faults,
@@ -92,21 +111,22 @@ class Phone:
         )
         self.operator: Operator = Operator(self, operator_package)
         # Plays back a recording instead of the built-in apps.
-        self.player: Player | None = None if cassette is None else self._insert(cassette)
+        self.player: Player | None = None
+        if cassette is not None:
+            from clawperator.phone.cassette import player
+
+            self.player = player.Player(self, cassette)
         self._install(apps)
         kernel.provide_proc_files(self.storage, self.processes, self.clock, self.log.boot_ms)
         self._boot()
 
-    def _insert(self, cassette: "Cassette") -> "Player":
-        from clawperator.phone.cassette.player import Player
-
-        return Player(self, cassette)
-
     def _install(self, apps: Iterable[App]) -> None:
         keyboard = keyboard_app(self.type_text, lambda: self.key(67), lambda: self.key(66))
         system = (system_ui(), android_app(), keyboard)
-        built_in = built_in_apps() if self.player is None else built_in_apps(HOME_APPS)
-        recorded = () if self.player is None else self.player.apps()
+        built_in, recorded = built_in_apps(), list[App]()
+        if self.player is not None:  # every phone needs these two
+            built_in = tuple(app for app in built_in if app.package in (LAUNCHER, CHOOSER))
+            recorded = self.player.apps()
         for app in (*system, operator_app(self.operator.package, __version__), *built_in, *apps, *recorded):
             self.packages.add(app)
         self.windows.add_system_windows(system)
@@ -151,7 +171,7 @@ class Phone:
 
     def scene(self) -> "Scene":
         """What is on the screen now, for a picture of it."""
-        from clawperator.phone.render.scene import capture
+        from clawperator.phone.render.pen import capture
 
         with self.lock:
             return capture(self.windows, self.settings, self.clock.now_ms())
@@ -337,10 +357,7 @@ class Phone:
         self.tasks.stop(entry.package)
 
     def _context(self, entry: BackStackEntry) -> AppContext:
-        return ScreenContext(self, entry)
-
-    def _data_of(self, app: App) -> dict[str, Any]:
-        return self._data.setdefault(app.package, app.fresh_data())
+        return AppContext(self, entry)
 
     def _uninstalling(self, package: str) -> None:
         with self.lock:

@@ -1,27 +1,22 @@
-"""Running apps: a process per app, a task per app, a back stack of screens per task.
-
-``ScreenContext`` is what the code of an open screen receives.
-"""
+"""Running apps: a process per app, a task per app, a back stack of screens per task."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
+
+from msgspec import Struct
 
 from clawperator.phone.toolkit.app import App, AppProcess, BackStackEntry
-from clawperator.phone.toolkit.context import Effect, SystemServices
 
 FIRST_PID = 4_000
 _MAX_ENTRIES = 100
 
 
-class Task:
+class Task(Struct, eq=False):
     """The open screens of one app, the bottom one first. Never empty."""
 
-    __slots__ = ("entries", "number", "process")
-
-    def __init__(self, process: AppProcess, entry: BackStackEntry, number: int) -> None:
-        self.process = process
-        self.entries = [entry]
-        self.number = number
+    process: AppProcess
+    entries: list[BackStackEntry]
+    number: int
 
     @property
     def top(self) -> BackStackEntry:
@@ -83,7 +78,9 @@ class Tasks:
         process = self._processes.get(app.package)
         if process is None:
             self._pids += 17
-            process = self._processes[app.package] = AppProcess(app, self._pids, self._data(app))
+            process = self._processes[app.package] = AppProcess(
+                app, self._pids, self._data(app), app.fresh_state()
+            )
         return process
 
     def start(self, app: App, screen: str | None = None, args: dict[str, Any] | None = None) -> None:
@@ -96,9 +93,8 @@ class Tasks:
         if task is None:
             self._numbers += 1
             entry = BackStackEntry(process, app.screens[screen or app.home], dict(args or {}))
-            self._order.append(Task(process, entry, self._numbers))
-            self._opened(entry)
-            self._report(entry)
+            self._order.append(Task(process, [entry], self._numbers))
+            self._announce(entry)
             return
         self._order.remove(task)
         self._order.append(task)
@@ -116,8 +112,7 @@ class Tasks:
         task.entries.append(entry)
         if len(task.entries) > _MAX_ENTRIES:
             del task.entries[1]
-        self._opened(entry)
-        self._report(entry)
+        self._announce(entry)
 
     def replace(self, entry: BackStackEntry, screen: str, args: dict[str, Any]) -> None:
         """Replace a screen, and all above it, by another."""
@@ -125,8 +120,7 @@ class Tasks:
         if task is not None:
             new = BackStackEntry(entry.process, entry.process.app.screens[screen], args)
             task.entries[task.entries.index(entry) :] = [new]
-            self._opened(new)
-            self._report(new)
+            self._announce(new)
 
     def leave(self, entry: BackStackEntry) -> None:
         """Close a screen and all above it.
@@ -202,87 +196,8 @@ class Tasks:
     def _task_of(self, entry: BackStackEntry) -> Task | None:
         return next((t for t in self._order if entry in t.entries), None)
 
-    def _report(self, entry: BackStackEntry) -> None:
-        """Report a new entry as in front, unless its ``on_show`` handler has opened another one."""
+    def _announce(self, entry: BackStackEntry) -> None:
+        """Announce a new entry; as in front, unless its ``on_show`` handler has opened another one."""
+        self._opened(entry)
         if self.front.top is entry:
             self._changed(entry)
-
-
-class ScreenWindows(Protocol):
-    """The part of the window manager that an app context uses."""
-
-    def top(self) -> BackStackEntry: ...
-    def show_keyboard(self) -> None: ...
-    def toast(self, message: str, /) -> None: ...
-
-
-class AppHost(SystemServices, Protocol):
-    """The part of the phone that an app context uses."""
-
-    @property
-    def tasks(self) -> Tasks: ...
-    @property
-    def windows(self) -> ScreenWindows: ...
-    def launch(self, package: str, /) -> bool: ...
-    def view(self, uri: str, /) -> bool: ...
-    def later(self, milliseconds: float, entry: BackStackEntry, effect: Effect, /) -> None: ...
-
-
-class ScreenContext:
-    """An ``AppContext`` over an entry of the back stack."""
-
-    __slots__ = ("_entry", "_phone")
-
-    def __init__(self, phone: AppHost, entry: BackStackEntry) -> None:
-        self._phone = phone
-        self._entry = entry
-
-    @property
-    def state(self) -> dict[str, Any]:
-        return self._entry.process.state
-
-    @property
-    def data(self) -> dict[str, Any]:
-        return self._entry.process.data
-
-    @property
-    def args(self) -> dict[str, Any]:
-        return self._entry.args
-
-    @property
-    def system(self) -> SystemServices:
-        return self._phone
-
-    @property
-    def is_in_front(self) -> bool:
-        return self._phone.windows.top() is self._entry
-
-    def focus(self, name: str) -> None:
-        self._entry.focus = name
-        self._entry.wants_keyboard = True
-        if self.is_in_front and self._entry.was_shown:
-            self._phone.windows.show_keyboard()
-
-    def go(self, screen: str, /, **args: Any) -> None:
-        self._phone.tasks.open(self._entry.process, screen, args)
-
-    def replace(self, screen: str, /, **args: Any) -> None:
-        self._phone.tasks.replace(self._entry, screen, args)
-
-    def back(self) -> None:
-        self._phone.tasks.leave(self._entry)
-
-    def home(self) -> None:
-        self._phone.tasks.unwind(self._entry)
-
-    def start(self, package: str) -> bool:
-        return self._phone.launch(package)
-
-    def view(self, uri: str) -> bool:
-        return self._phone.view(uri)
-
-    def toast(self, message: str) -> None:
-        self._phone.windows.toast(message)
-
-    def after(self, milliseconds: float, effect: Effect) -> None:
-        self._phone.later(milliseconds, self._entry, effect)

@@ -10,7 +10,7 @@ from clawperator.engine.driver import Clock
 from clawperator.phone.core.events import AccessibilityEvent, click_event, scroll_event, text_event
 from clawperator.phone.core.windows import Window, WindowManager
 from clawperator.phone.toolkit.app import BackStackEntry
-from clawperator.phone.toolkit.context import Effect, SettingsService
+from clawperator.phone.toolkit.context import Effect, SystemServices
 from clawperator.phone.toolkit.layout import PlacedView, field_text
 
 # A shorter movement is a tap; a longer touch is a long press.
@@ -21,15 +21,6 @@ DOUBLE_TAP_SECONDS = 0.3
 MAX_TEXT_LENGTH = 10_000
 
 
-class InputTarget(Protocol):
-    """The part of the phone that input code uses. The phone's lock is held by the caller."""
-
-    @property
-    def windows(self) -> WindowManager: ...
-    def emit(self, event: AccessibilityEvent, /) -> None: ...
-    def perform(self, entry: BackStackEntry, effect: Effect, /) -> None: ...
-
-
 class TouchPlayback(Protocol):
     """A cassette's player, which receives touches on recorded screens first."""
 
@@ -37,14 +28,19 @@ class TouchPlayback(Protocol):
     def swiped(self) -> None: ...
 
 
-class TouchTarget(InputTarget, Protocol):
+class InputTarget(SystemServices, Protocol):
+    """The part of the phone that input code uses. The phone's lock is held by the caller."""
+
+    windows: WindowManager
+    clock: Clock
+
     @property
     def player(self) -> TouchPlayback | None: ...
-    @property
-    def clock(self) -> Clock: ...
+    def emit(self, event: AccessibilityEvent, /) -> None: ...
+    def perform(self, entry: BackStackEntry, effect: Effect, /) -> None: ...
 
 
-def tap(phone: TouchTarget, x: int, y: int, hold_ms: int = 100) -> None:
+def tap(phone: InputTarget, x: int, y: int, hold_ms: int = 100) -> None:
     window = phone.windows.window_at(x, y)
     if window is None:
         return
@@ -70,7 +66,7 @@ def _accepts_touch(placed: PlacedView, *, long: bool) -> bool:
     return placed.view.enabled and placed.view.on_double_tap is not None
 
 
-def _is_second_tap(phone: TouchTarget, placed: PlacedView) -> bool:
+def _is_second_tap(phone: InputTarget, placed: PlacedView) -> bool:
     """Whether a tap on a view with a double-tap handler follows another one soon enough."""
     entry, now = placed.entry, phone.clock.monotonic()
     last, entry.last_tap = entry.last_tap, None
@@ -84,14 +80,13 @@ def _is_second_tap(phone: TouchTarget, placed: PlacedView) -> bool:
 
 def _end_key_focus(phone: InputTarget, window: Window) -> None:
     """Remove the focus that keys gave to a view: in touch mode only fields have the focus."""
-    entry = window.entry
-    placed = window.views.get(entry.focus) if entry.focus is not None else None
+    placed = window.focused()
     if placed is not None and not placed.view.edits:
-        entry.focus = None
+        window.entry.focus = None
         phone.windows.invalidate()
 
 
-def drag(phone: TouchTarget, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> None:
+def drag(phone: InputTarget, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> None:
     """Hold a view, then move: drop it on the view at the end, press it long, or scroll."""
     window = phone.windows.window_at(*start)
     held = window.view_at(*start, lambda p: bool(p.view.drag_name)) if window else None
@@ -138,7 +133,7 @@ def _press_view(phone: InputTarget, window: Window, placed: PlacedView, *, long:
     return True
 
 
-def click(phone: TouchTarget, placed: PlacedView, *, long: bool) -> bool:
+def click(phone: InputTarget, placed: PlacedView, *, long: bool) -> bool:
     """Press a view at its current position, as accessibility does. False when it is gone or not clickable."""
     current = phone.windows.find_again(placed)
     if current is None:
@@ -148,7 +143,7 @@ def click(phone: TouchTarget, placed: PlacedView, *, long: bool) -> bool:
     return _press_view(phone, phone.windows.active(), current, long=long)
 
 
-def swipe(phone: TouchTarget, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> None:
+def swipe(phone: InputTarget, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> None:
     """Drag the content under the finger. A list at its end passes the rest on to the list around it."""
     across, down = start[0] - end[0], start[1] - end[1]
     if max(abs(across), abs(down)) < SLOP_PX:
@@ -227,14 +222,11 @@ def type_text(phone: InputTarget, text: str) -> None:
 def _delete_character(phone: InputTarget, *, forward: bool = False) -> None:
     """Delete the character before the cursor, or the one after it."""
     field = phone.windows.active().focused_field()
-    if field is None:
-        return
-    before = field_text(field.view, field.entry, field.key)
-    at = _cursor(field, before)
-    cut = at if forward else at - 1
-    if not 0 <= cut < len(before):
-        return
-    _store(phone, field, before[:cut] + before[cut + 1 :], cut)
+    if field is not None:
+        before = field_text(field.view, field.entry, field.key)
+        cut = _cursor(field, before) - (not forward)
+        if 0 <= cut < len(before):
+            _store(phone, field, before[:cut] + before[cut + 1 :], cut)
 
 
 def _move_cursor(phone: InputTarget, to: Callable[[int, int], int]) -> None:
@@ -334,8 +326,7 @@ KEY_CODES = {
 }
 _NAMES = {code: name for name, code in KEY_CODES.items()}
 _CHARACTERS = {
-    **{7 + n: str(n) for n in range(10)},
-    **{29 + n: chr(ord("a") + n) for n in range(26)},
+    **{code: name.lower() for name, code in KEY_CODES.items() if len(name) == 1},
     55: ",",
     56: ".",
     62: " ",
@@ -351,16 +342,6 @@ _CHARACTERS = {
 _SYSTEM_KEYS = frozenset({3, 26, 187, 223, 224})
 
 
-class KeyTarget(InputTarget, Protocol):
-    """The part of the phone that keys use."""
-
-    @property
-    def settings(self) -> SettingsService: ...
-    def go_back(self) -> None: ...
-    def go_home(self) -> None: ...
-    def show_recents(self) -> None: ...
-
-
 def read_key_code(word: str) -> int | None:
     """The code of a name such as KEYCODE_BACK or BACK, or of a number; None for anything else."""
     if word.isdecimal() and len(word) < 6:
@@ -368,7 +349,7 @@ def read_key_code(word: str) -> int | None:
     return KEY_CODES.get(word.upper().removeprefix("KEYCODE_"))
 
 
-def press_key(phone: KeyTarget, code: int, *, long: bool = False) -> None:
+def press_key(phone: InputTarget, code: int, *, long: bool = False) -> None:
     """Press and release a key. Keys without a function here do nothing, as on a phone.
 
     A screen of an app may handle a key itself. A long press makes a difference only where a view has the focus.
@@ -385,7 +366,7 @@ def press_key(phone: KeyTarget, code: int, *, long: bool = False) -> None:
         _FUNCTIONS[code](phone)
 
 
-def _confirm(phone: KeyTarget, *, long: bool, submits: bool) -> None:
+def _confirm(phone: InputTarget, *, long: bool, submits: bool) -> None:
     """Enter, or the centre of the pad: submit a field, or click the view that has the focus."""
     window = phone.windows.active()
     field = window.focused_field()
@@ -393,17 +374,11 @@ def _confirm(phone: KeyTarget, *, long: bool, submits: bool) -> None:
         type_text(phone, "\n")
     elif field is not None and submits:
         submit(phone, field)
-    elif (focused := _focused(phone)) is not None:
+    elif (focused := window.focused()) is not None:
         _press_view(phone, window, focused, long=long)
 
 
-def _focused(phone: KeyTarget) -> PlacedView | None:
-    window = phone.windows.active()
-    focus = window.entry.focus
-    return window.views.get(focus) if focus is not None else None
-
-
-def _move_focus(phone: KeyTarget, by: int, *, wraps: bool = False) -> None:
+def _move_focus(phone: InputTarget, by: int, *, wraps: bool = False) -> None:
     """Give the focus to the next or previous view that can have it."""
     window = phone.windows.active()
     views = [
@@ -430,23 +405,23 @@ def _move_focus(phone: KeyTarget, by: int, *, wraps: bool = False) -> None:
     phone.windows.invalidate()
 
 
-def _sideways(phone: KeyTarget, by: int) -> None:
+def _sideways(phone: InputTarget, by: int) -> None:
     if phone.windows.active().focused_field() is not None:
         _move_cursor(phone, lambda at, _: at + by)
     else:
         _move_focus(phone, by)
 
 
-def _set_awake(phone: KeyTarget, *, awake: bool) -> None:
+def _set_awake(phone: InputTarget, *, awake: bool) -> None:
     phone.windows.awake = awake
 
 
-def _change_volume(phone: KeyTarget, by: int) -> None:
+def _change_volume(phone: InputTarget, by: int) -> None:
     volume = _volume(phone, _UNMUTED) or _volume(phone, VOLUME)
     _set_volume(phone, volume + by)
 
 
-def _toggle_mute(phone: KeyTarget) -> None:
+def _toggle_mute(phone: InputTarget) -> None:
     volume = _volume(phone, VOLUME)
     if volume:
         phone.settings.put("system", _UNMUTED, str(volume))
@@ -455,19 +430,19 @@ def _toggle_mute(phone: KeyTarget) -> None:
         _set_volume(phone, _volume(phone, _UNMUTED))
 
 
-def _set_volume(phone: KeyTarget, volume: int) -> None:
+def _set_volume(phone: InputTarget, volume: int) -> None:
     phone.settings.put("system", _UNMUTED, "0")
     phone.settings.put("system", VOLUME, str(max(0, min(MAX_VOLUME, volume))))
 
 
-def _volume(phone: KeyTarget, name: str) -> int:
+def _volume(phone: InputTarget, name: str) -> int:
     value = phone.settings.get("system", name) or "0"
     return min(MAX_VOLUME, int(value)) if value.isascii() and value.isdigit() and len(value) < 4 else 0
 
 
 _DPAD_CENTER = 23
 _CONFIRM = frozenset({_DPAD_CENTER, 66, 160})
-_FUNCTIONS: dict[int, Callable[[KeyTarget], None]] = {
+_FUNCTIONS: dict[int, Callable[[InputTarget], None]] = {
     3: lambda phone: phone.go_home(),
     4: lambda phone: phone.go_back(),
     19: lambda phone: _move_focus(phone, -1),

@@ -82,19 +82,17 @@ class Display(Struct, frozen=True):
         return min(self.px(dp), self.height // 8)
 
 
-class Window:
+class Window(Struct, eq=False):
     """One laid-out window: its ``nodes`` depth first, and its ``views`` by key."""
 
-    __slots__ = ("bounds", "entry", "nodes", "tree", "views")
+    entry: BackStackEntry
+    bounds: Bounds
+    tree: Hierarchy
+    views: dict[str, PlacedView]
 
-    def __init__(
-        self, entry: BackStackEntry, bounds: Bounds, tree: Hierarchy, views: dict[str, PlacedView]
-    ) -> None:
-        self.entry = entry
-        self.bounds = bounds
-        self.tree = tree
-        self.nodes = tree.nodes
-        self.views = views
+    @property
+    def nodes(self) -> list[Node]:
+        return self.tree.nodes
 
     def view_at(self, x: int, y: int, accepts: Callable[[PlacedView], bool]) -> PlacedView | None:
         """The topmost accepted view at a point: the one drawn last, and there the innermost."""
@@ -104,10 +102,13 @@ class Window:
                 return placed
         return None
 
+    def focused(self) -> PlacedView | None:
+        """The view that has the focus."""
+        return self.views.get(self.entry.focus) if self.entry.focus is not None else None
+
     def focused_field(self) -> PlacedView | None:
         """The enabled text field that has the focus."""
-        focus = self.entry.focus
-        placed = self.views.get(focus) if focus is not None else None
+        placed = self.focused()
         return placed if placed is not None and placed.view.edits and placed.view.enabled else None
 
 
@@ -123,12 +124,6 @@ def lay_out(context: AppContext, entry: BackStackEntry, display: Display, free: 
     content = _frame(entry, area, root, "android:id/content", layout)
     layout.lay_out(view, area, content)
     return Window(entry, bounds, _tree(root, layout, display), layout.views)
-
-
-def show_tree(entry: BackStackEntry, display: Display, tree: Hierarchy) -> Window:
-    """The window of a screen made of ready nodes. It receives touches on the whole display."""
-    views = {node.source.key: node.source for node in tree.nodes if isinstance(node.source, PlacedView)}
-    return Window(entry, display.bounds, tree, views)
 
 
 def lay_out_bar(context: AppContext, entry: BackStackEntry, display: Display, area: Bounds) -> Window:
@@ -393,7 +388,10 @@ class WindowManager:
 
     def _lay_out(self, entry: BackStackEntry) -> Window:
         if entry.screen.tree is not None:
-            return show_tree(entry, self.display, entry.screen.tree(entry))
+            # Ready nodes, which receive touches on the whole display.
+            tree = entry.screen.tree(entry)
+            views = {node.source.key: node.source for node in tree.nodes if isinstance(node.source, PlacedView)}
+            return Window(entry, self.display.bounds, tree, views)
         free = self.display.content
         if self._bar_above:
             free = Bounds(free.left, free.top + self.display.px(_ROW_DP), free.right, free.bottom)

@@ -88,36 +88,25 @@ class LogBuffer:
         self,
         priority: Priority,
         tag: str,
-        message: str,
+        message: str | Iterable[str],
         pid: int,
         tid: int | None = None,
         *,
         uid: int = 1000,
         buffer: str = "main",
     ) -> None:
-        """Add a record, truncated to the logger's maximum size at a character boundary."""
-        self.write_all(priority, tag, (message,), pid, tid, uid=uid, buffer=buffer)
+        """Add a record, truncated to the logger's maximum size at a character boundary.
 
-    def write_all(  # noqa: PLR0913 - the fields of one record
-        self,
-        priority: Priority,
-        tag: str,
-        messages: Iterable[str],
-        pid: int,
-        tid: int | None = None,
-        *,
-        uid: int = 1000,
-        buffer: str = "main",
-    ) -> None:
-        """Add one record per message, without records of other writers between them."""
+        Several messages become one record each, without records of other writers between them.
+        """
         now = self._now_ms()
         thread = pid if tid is None else tid
         tag = truncate(tag, MAX_PAYLOAD - _FRAMING)
         max_message = MAX_PAYLOAD - _FRAMING - len(tag.encode())
         with self._changed:
-            for message in messages:
+            for one in (message,) if isinstance(message, str) else message:
                 record = LogRecord(
-                    self._last + 1, now, priority, tag, truncate(message, max_message), pid, thread, uid, buffer
+                    self._last + 1, now, priority, tag, truncate(one, max_message), pid, thread, uid, buffer
                 )
                 if self.filter is None:
                     self._add(record)
@@ -188,26 +177,19 @@ class LogBuffer:
         return newer
 
 
-class LogFaults:
-    """The log's faults: lines of other processes, split records, lost records."""
-
-    def __init__(self, faults: Faults) -> None:
-        self._faults = faults
-
-    def apply(self, record: LogRecord) -> Iterator[LogRecord]:
-        """The records to store in place of one record."""
-        faults = self._faults
-        if faults.happens("log_noise"):
-            priority, tag, message, pid = faults.generator("log_noise").choice(_NOISE)
-            yield replace(record, priority=priority, tag=tag, message=message, pid=pid, tid=pid)
-        if faults.happens("lost_log"):
-            return
-        if len(record.message) > 1 and faults.happens("split_log"):
-            at = faults.generator("split_log").randrange(1, len(record.message))
-            yield replace(record, message=record.message[:at])
-            yield replace(record, message=record.message[at:])
-        else:
-            yield record
+def apply_log_faults(faults: Faults, record: LogRecord) -> Iterator[LogRecord]:
+    """The records to store in place of one: with lines of other processes, or split, or none when it is lost."""
+    if faults.happens("log_noise"):
+        priority, tag, message, pid = faults.generator("log_noise").choice(_NOISE)
+        yield replace(record, priority=priority, tag=tag, message=message, pid=pid, tid=pid)
+    if faults.happens("lost_log"):
+        return
+    if len(record.message) > 1 and faults.happens("split_log"):
+        at = faults.generator("split_log").randrange(1, len(record.message))
+        yield replace(record, message=record.message[:at])
+        yield replace(record, message=record.message[at:])
+    else:
+        yield record
 
 
 def _cost(record: LogRecord) -> int:
@@ -223,24 +205,14 @@ def truncate(text: str, size: int) -> str:
     return raw[:size].decode("utf-8", "ignore")
 
 
-def timber(  # noqa: PLR0913 - the fields of one record
-    log: LogBuffer,
-    priority: Priority,
-    tag: str,
-    message: str,
-    pid: int,
-    *,
-    tid: int | None = None,
-    uid: int = 1000,
-) -> None:
+def timber(log: LogBuffer, priority: Priority, tag: str, message: str, pid: int) -> None:
     """Write a message like an app that logs through Timber.
 
     A message of 4,000 characters or more becomes one record per line, and several for a longer line. A shorter
     message is a single record. Unlike Timber, bytes are counted as well, so that the logger truncates nothing.
     """
     short = utf16_length(message) < _TIMBER_LENGTH and len(message.encode("utf-8", "replace")) <= _TIMBER_LENGTH
-    pieces = [message] if short else _pieces(message)
-    log.write_all(priority, tag, pieces, pid, tid, uid=uid)
+    log.write(priority, tag, message if short else _pieces(message), pid)
 
 
 def _pieces(message: str) -> Iterator[str]:
@@ -248,15 +220,10 @@ def _pieces(message: str) -> Iterator[str]:
     if not lines[-1]:
         lines.pop()
     for line in lines:
-        if len(line) <= _TIMBER_LENGTH // 4:  # a character is four bytes at most
+        if not line:
             yield line
-        else:
-            yield from _chunks(line)
-
-
-def _chunks(line: str) -> Iterator[str]:
-    begin = 0
-    while begin < len(line):
-        piece = truncate(line[begin : begin + _TIMBER_LENGTH], _TIMBER_LENGTH)
-        yield piece
-        begin += len(piece)
+        begin = 0
+        while begin < len(line):
+            piece = truncate(line[begin : begin + _TIMBER_LENGTH], _TIMBER_LENGTH)
+            yield piece
+            begin += len(piece)

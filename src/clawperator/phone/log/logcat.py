@@ -16,6 +16,7 @@ from clawperator._base.patterns import Regex, RegexError, compile_regex
 from clawperator.errors import RefusedError
 from clawperator.phone.core.kernel import SHELL_PID
 from clawperator.phone.log.buffer import MAX_PAYLOAD, LogBuffer, LogRecord, Priority
+from clawperator.phone.shell.pipes import OutputStream
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
 from clawperator.phone.shell.toybox.options import CommandOptions, read_lines
 
@@ -42,6 +43,16 @@ _LONG = {
     "regex": "e",
     "tail": "t",
     "uid": "uid",
+}
+# The options without a value: the field each sets, and its value.
+_FLAGS: Mapping[str, tuple[str, int]] = {
+    "c": ("clear", True),
+    "d": ("follow", False),
+    "D": ("dividers", True),
+    "h": ("help", True),
+    "g": ("sizes", True),
+    "s": ("level", _SILENT),
+    "print": ("print_all", True),
 }
 _LONG_WITH_VALUE = ("b", "e", "m", "pid", "t", "uid", "v")
 _REFUSED = ("B", "L", "P", "Q", "S", "f", "n", "p", "r")
@@ -82,15 +93,6 @@ class LogFormat(Struct, frozen=True):
     layout: str = "threadtime"
     modifiers: frozenset[str] = frozenset()
     boot_ms: int = 0
-
-    def with_word(self, word: str) -> "LogFormat | None":
-        """The format after one more word of ``-v``; None for an unknown word."""
-        if word in FORMATS:
-            return replace(self, layout=word)
-        word = {"colour": "color", "UTC": "zone"}.get(word, word)
-        if word in MODIFIERS:
-            return replace(self, modifiers=self.modifiers | {word})
-        return None
 
 
 class LogcatOptions(Struct):
@@ -190,22 +192,10 @@ def _value_of(option: str, remaining: list[str]) -> str:
     return remaining.pop()
 
 
-def _apply(options: LogcatOptions, letter: str, value: str, now_ms: int) -> None:  # noqa: C901, PLR0912 - one case per option
+def _apply(options: LogcatOptions, letter: str, value: str, now_ms: int) -> None:  # noqa: C901 - one case per option
     match letter:
-        case "c":
-            options.clear = True
-        case "d":
-            options.follow = False
-        case "D":
-            options.dividers = True
-        case "h":
-            options.help = True
-        case "g":
-            options.sizes = True
-        case "s":
-            options.level = _SILENT
-        case "print":
-            options.print_all = True
+        case letter if letter in _FLAGS:
+            setattr(options, *_FLAGS[letter])
         case "t" | "T":
             options.follow = options.follow and letter == "T"
             options.tail_only = options.tail_only or letter == "t"
@@ -252,10 +242,13 @@ def _read_size(text: str) -> int:
 
 def _set_format(options: LogcatOptions, text: str) -> None:
     for word in _words(text):
-        changed = options.format.with_word(word)
-        if changed is None:
+        modifier = {"colour": "color", "UTC": "zone"}.get(word, word)
+        if word in FORMATS:
+            options.format = replace(options.format, layout=word)
+        elif modifier in MODIFIERS:
+            options.format = replace(options.format, modifiers=options.format.modifiers | {modifier})
+        else:
             raise RefusedError(f"Invalid -v '{word}'.")
-        options.format = changed
 
 
 def _add_buffers(options: LogcatOptions, text: str) -> None:
@@ -336,7 +329,7 @@ def render(record: LogRecord, log_format: LogFormat) -> str:
 
 def _head(record: LogRecord, log_format: LogFormat) -> str:
     layout, priority, tag, pid = log_format.layout, record.priority, record.tag, record.pid
-    uid = _uid(record.uid) if "uid" in log_format.modifiers else ""
+    uid = f"{_USERS.get(record.uid, record.uid):>5}:" if "uid" in log_format.modifiers else ""
     if layout == "threadtime":
         user = uid.replace(":", " ")
         return f"{_time(record.time_ms, log_format)} {user}{pid:5d} {record.tid:5d} {priority} {tag:<8}: "
@@ -353,10 +346,6 @@ def _head(record: LogRecord, log_format: LogFormat) -> str:
     if layout == "long":
         return f"[ {_time(record.time_ms, log_format)} {uid}{pid:5d}:{record.tid:5d} {priority}/{tag:<8} ]"
     return ""
-
-
-def _uid(uid: int) -> str:
-    return f"{_USERS.get(uid, uid):>5}:"
 
 
 def _time(time_ms: int, log_format: LogFormat) -> str:
@@ -423,13 +412,12 @@ def logcat(process: ShellProcess) -> int:
     except RefusedError as e:
         return process.error(str(e))
     if options.help:
-        process.write(_HELP)
-        return 0
+        return process.write(_HELP)
     for warning in options.warnings:
         process.stderr.write(encode(f"WARNING: {warning}\n"))
     if options.clear or options.size or options.sizes:
         return _control(process, log, options)
-    printer = _Printer(process, options)
+    printer = _Printer(process.stdout, options)
     records = log.read()
     after = records[-1].number if records else 0
     done = printer.print(_current(records, options))
@@ -495,15 +483,14 @@ def _current(records: Sequence[LogRecord], options: LogcatOptions) -> Sequence[L
     return records[-options.tail :] if options.tail else records
 
 
-class _Printer:
+class _Printer(Struct):
     """Prints records, and tracks the current buffer and the number of records printed."""
 
-    def __init__(self, process: ShellProcess, options: LogcatOptions) -> None:
-        self._stdout = process.stdout
-        self._options = options
-        self._begun: set[str] = set()
-        self._buffer = ""
-        self._count = 0
+    _stdout: OutputStream
+    _options: LogcatOptions
+    _begun: set[str] = set()
+    _buffer: str = ""
+    _count: int = 0
 
     def print(self, records: Sequence[LogRecord]) -> bool:
         """Print records. True when the maximum count is reached."""

@@ -111,7 +111,7 @@ class Recorder:
                 raise ClawError(
                     "RECORDING_NOT_IN_PROGRESS",
                     "Recording is not in progress",
-                    hint="Start one with 'clawperator recording start'.",
+                    hint="Run 'clawperator recording start' to start one.",
                 )
             if session_id is not None and session_id != session.id:
                 self._write_log("W", f"SESSION_ID_MISMATCH requested={session_id!a} active={session.id}")

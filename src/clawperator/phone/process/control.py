@@ -105,7 +105,8 @@ def request(record: PhoneRecord, command: str, *, seconds: float = ANSWER_SECOND
         raise ClawError(
             "PHONE_NOT_ANSWERING",
             f"simulated phone {record.serial} does not respond: {e}",
-            hint=f"Run 'clawperator phone stop {record.serial}', then 'clawperator phone start {record.serial}'.",
+            hint=f"Run 'clawperator phone stop {record.serial}', "
+            f"then run 'clawperator phone start {record.serial}'.",
             operation=command,
             target=record.serial,
         ) from e

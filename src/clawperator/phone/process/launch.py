@@ -197,14 +197,8 @@ def start_phone(  # noqa: PLR0913 - the options of a phone
     finally:
         if is_new and folder.read() is None:  # it did not start
             folder.discard()
-    raise ClawError(
-        "PHONE_ALREADY_RUNNING",
-        f"simulated phone {serial} is already running",
-        hint=f"Stop it with 'clawperator phone stop {serial}', or run 'clawperator phone start <name>'.",
-        details=describe_phone(folder),
-        operation="start",
-        target=serial,
-    )
+    hint = f"Run 'clawperator phone stop {serial}' to stop it, or run 'clawperator phone start <name>'."
+    raise _error("PHONE_ALREADY_RUNNING", "start", serial, "is already running", hint, describe_phone(folder))
 
 
 def stop_phone(serial: str) -> StoppedPhone:
@@ -226,13 +220,8 @@ def stop_phone(serial: str) -> StoppedPhone:
     if killed:
         _signal(folder, signal.SIGKILL)
     if not _has_ended(folder, _KILL_SECONDS):
-        raise ClawError(
-            "PHONE_STOP_FAILED",
-            f"simulated phone {serial} did not stop",
-            hint=f"Run 'tail {folder.log}' to see its log.",
-            operation="stop",
-            target=serial,
-        )
+        hint = f"Run 'tail {folder.log}' to see its log."
+        raise _error("PHONE_STOP_FAILED", "stop", serial, "did not stop", hint)
     folder.forget()
     if record is not None:
         with suppress(ChildProcessError):  # the child of another process
@@ -270,21 +259,12 @@ def delete_phone(serial: str, *, force: bool = False) -> bool:
     try:
         deleted = folder.delete()
     except OSError as e:
-        raise ClawError(
-            "PHONE_DELETE_FAILED",
-            f"cannot delete {folder.path}: {why(e)}",
-            hint=f"Run 'ls -l {shlex.quote(folder.path)}' to check its permissions.",
-            operation="delete",
-            target=serial,
-        ) from e
+        hint = f"Run 'ls -l {shlex.quote(folder.path)}' to check its permissions."
+        message = f"cannot delete {folder.path}: {why(e)}"
+        raise ClawError("PHONE_DELETE_FAILED", message, hint=hint, operation="delete", target=serial) from e
     if not deleted:
-        raise ClawError(
-            "PHONE_ALREADY_RUNNING",
-            f"simulated phone {serial} is running",
-            hint=f"Stop it first, or run 'clawperator phone delete {serial} --force'.",
-            operation="delete",
-            target=serial,
-        )
+        hint = f"Stop it first, or run 'clawperator phone delete {serial} --force'."
+        raise _error("PHONE_ALREADY_RUNNING", "delete", serial, "is running", hint)
     return was_running
 
 
@@ -294,12 +274,9 @@ def control_phone(serial: str, command: str, **arguments: Any) -> Any:
     state = folder.state()
     record = folder.read()
     if state != "running" or record is None:
-        raise ClawError(
-            "PHONE_NOT_RUNNING",
-            f"simulated phone {serial} {'has crashed' if state == 'crashed' else 'is stopped'}",
-            hint=f"Start it with 'clawperator phone start {serial}'; its files are kept.",
-            target=serial,
-        )
+        problem = "has crashed" if state == "crashed" else "is stopped"
+        hint = f"Run 'clawperator phone start {serial}' to start it; its files are kept."
+        raise _error("PHONE_NOT_RUNNING", "", serial, problem, hint)
     return request(record, command, **arguments)
 
 
@@ -388,11 +365,11 @@ def _has_ended(folder: PhoneFolder, seconds: float) -> bool:
 
 
 def _app_file(path: str) -> str:
-    return _existing_file(path, "PHONE_APP_INVALID", "Give --app the path of a .py or .toml file.")
+    return _existing_file(path, "PHONE_APP_INVALID", "Give the path of a .py or .toml file.")
 
 
 def _cassette_file(path: str) -> str:
-    hint = "Give --cassette a recording (.ndjson), or an export made with '--snapshots include'."
+    hint = "Give a recording (.ndjson), or an export that includes its snapshots."
     return _existing_file(path, "PHONE_CASSETTE_INVALID", hint)
 
 
@@ -416,11 +393,13 @@ def _checked_fault(name: str, setting: str) -> tuple[str, str]:
 
 
 def _start_error(folder: PhoneFolder, reason: str, log: str = "") -> ClawError:
-    return ClawError(
-        "PHONE_START_FAILED",
-        f"simulated phone {folder.serial} did not start: {reason}",
-        hint=f"Run 'df {shlex.quote(product_home())}' to check disk space, then start it again.",
-        details={"log": log} if log else None,
-        operation="start",
-        target=folder.serial,
-    )
+    hint = f"Run 'df {shlex.quote(product_home())}' to check disk space, then start it again."
+    details = {"log": log} if log else None
+    return _error("PHONE_START_FAILED", "start", folder.serial, f"did not start: {reason}", hint, details)
+
+
+def _error(  # noqa: PLR0913, PLR0917 - the fields of one error
+    code: str, operation: str, serial: str, problem: str, hint: str, details: Mapping[str, Any] | None = None
+) -> ClawError:
+    message = f"simulated phone {serial} {problem}"
+    return ClawError(code, message, hint=hint, details=details, operation=operation, target=serial)

@@ -34,7 +34,7 @@ def main(serial: str) -> int:
     except ClawError as e:
         error = e
     except OSError as e:
-        hint = "Free disk space, or omit --adbd-port and --server-port to use free ports."
+        hint = "Free disk space, or leave out the ports to use free ones."
         error = _start_error(folder, why(e), hint)
     except Exception as e:  # noqa: BLE001 - the parent process reports every failure as a document
         error = _start_error(folder, f"{type(e).__name__}: {e}")

@@ -10,10 +10,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 from zlib import crc32
 
+import msgspec
 from msgspec import Meta, Struct
 
-from clawperator._base.typed import convert
+from clawperator._base.files import AtomicFile, make_private_folder, read_limited
+from clawperator._base.typed import convert, decode
 from clawperator.contract.action_params import KEY_CODES, KeyName
+from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.phone.adb.adbd import AdbdServer
@@ -23,8 +26,9 @@ from clawperator.phone.core.faults import FAULTS
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.operator.driver import PhoneDriver
 from clawperator.phone.process.control import ControlServer
-from clawperator.phone.process.setup import PhoneSetup
 from clawperator.phone.shell.language.interpreter import load_commands
+from clawperator.phone.toolkit.app import App
+from clawperator.phone.toolkit.appfile import load_apps
 from clawperator.ui.privacy import mask_passwords
 from clawperator.ui.write import write_hierarchy
 
@@ -32,12 +36,124 @@ if TYPE_CHECKING:
     from clawperator.phone.cassette.cassette import Cassette
     from clawperator.phone.core.windows import WindowManager
 
+# What a phone was set up with: its Operator and its app files. The next start uses them again.
+#
+# App files are copied, so that the phone does not depend on the originals. The copies are outside the phone's own
+# files: no command on the phone can change a program that the next start executes.
+
+
+_MAX_APP_BYTES = 16 * 1024 * 1024
+_MAX_INDEX_BYTES = 1024 * 1024
+_INDEX = "setup.json"
+
+
+class AppFile(Struct, frozen=True):
+    """An app file: the name of its copy, the path by which it was given, and its packages."""
+
+    name: str
+    source: str
+    packages: tuple[str, ...]
+
+
+class _Index(Struct, frozen=True):
+    """``setup.json``. ``removed`` are the packages of app files that were uninstalled."""
+
+    operator_package: str = OPERATOR_PACKAGE
+    files: tuple[AppFile, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+class PhoneSetup:
+    """The setup of a phone: the stored one, with what was given for this start. ``save`` stores it.
+
+    A given app file replaces each one that has a package in common with it. Without a folder nothing is stored.
+    """
+
+    def __init__(self, folder: str | None, operator_package: str | None, apps: Sequence[str]) -> None:
+        self._folder = folder
+        stored = self._stored()
+        self.operator_package = operator_package or stored.operator_package
+        self._files = list(stored.files)
+        self._removed = set(stored.removed)
+        # Given files that are not stored yet: their content, and their apps until they are used.
+        self._contents: dict[str, bytes] = {}
+        self._loaded: dict[str, list[App]] = {}
+        for path in apps:
+            self._give(path)
+
+    @property
+    def sources(self) -> list[str]:
+        """The paths by which the app files were given."""
+        return [file.source for file in self._files]
+
+    def apps(self) -> list[App]:
+        """The apps of all files, in their initial state, without those that were uninstalled."""
+        found = [app for file in self._files for app in self._load(file)]
+        return [app for app in found if app.package not in self._removed]
+
+    def save(self) -> None:
+        """Store the setup. ``OSError`` when that fails."""
+        if self._folder is None or (self._index() == self._stored() and not self._contents):
+            return
+        make_private_folder(self._folder)
+        for name, content in self._contents.items():
+            self._write(name, content)
+        self._contents.clear()
+        self._write(_INDEX, msgspec.json.encode(self._index()))
+        for name in set(os.listdir(self._folder)) - {_INDEX, *(file.name for file in self._files)}:
+            with suppress(OSError):
+                os.remove(os.path.join(self._folder, name))
+
+    def remove(self, package: str) -> None:
+        """Leave out an uninstalled app from the next start on. ``OSError`` when that cannot be stored."""
+        if any(package in file.packages for file in self._files):
+            self._removed.add(package)
+            self.save()
+
+    def restore(self) -> None:
+        """Bring back the apps that were uninstalled. ``OSError`` when that cannot be stored."""
+        self._removed.clear()
+        self.save()
+
+    def _give(self, path: str) -> None:
+        apps = load_apps(path)
+        packages = tuple(app.package for app in apps)
+        file = AppFile(packages[0] + os.path.splitext(path)[1], path, packages)
+        self._files = [f for f in self._files if not set(f.packages) & set(packages)] + [file]
+        self._removed -= set(packages)
+        self._loaded[file.name] = apps
+        if self._folder is not None:
+            self._contents[file.name] = read_limited(path, _MAX_APP_BYTES)
+
+    def _load(self, file: AppFile) -> list[App]:
+        if file.name in self._loaded:
+            return self._loaded.pop(file.name)
+        if self._folder is None or file.name in self._contents:
+            return load_apps(file.source)
+        return load_apps(os.path.join(self._folder, file.name))
+
+    def _index(self) -> _Index:
+        return _Index(self.operator_package, tuple(self._files), tuple(sorted(self._removed)))
+
+    def _stored(self) -> _Index:
+        if self._folder is None:
+            return _Index()
+        try:
+            return decode(read_limited(os.path.join(self._folder, _INDEX), _MAX_INDEX_BYTES), _Index)
+        except (OSError, ValueError):
+            return _Index()
+
+    def _write(self, name: str, content: bytes) -> None:
+        assert self._folder is not None
+        with AtomicFile(os.path.join(self._folder, name), private=True) as out:
+            out.file.write(content)
+
+
 # Live control, for a user who looks at the screen: look, touch, press keys, type
 #
 # A look reads the screen as it is. It takes no capture: no fault applies, accessibility services go on, and
 # nothing is recorded. Touches and keys are those of a user, so an active recording gets their events.
 
-LIVE_REQUESTS = ("look", "touch", "press", "type")
 MAX_TYPED = 2_000
 _MAX_GESTURE_MS = 60_000
 _MINUTE_MS = 60_000
@@ -68,55 +184,6 @@ class _TextArguments(Struct, frozen=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(min_length=1, max_length=MAX_TYPED)]
 
 
-class LiveControl:
-    """Looks at one phone, which a reset replaces."""
-
-    def __init__(self) -> None:
-        self._windows: WindowManager | None = None
-        self._generation = ""
-
-    def command(self, phone: Phone, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run one of ``LIVE_REQUESTS``. ``ValueError`` for arguments that it does not have."""
-        match name:
-            case "look":
-                return self.look(phone, convert(arguments, _LookArguments).since)
-            case "touch":
-                _touch(phone, convert(arguments, _TouchArguments))
-            case "press":
-                _press(phone, convert(arguments, _KeyArguments).key)
-            case _:
-                phone.type_text(convert(arguments, _TextArguments).text)
-        return {}
-
-    def look(self, phone: Phone, since: str) -> dict[str, Any]:
-        """The id of what is shown now and, unless it is ``since``, the screen.
-
-        The id changes whenever the screen may show something else. A look with an id that is still valid lays
-        nothing out.
-        """
-        with phone.lock:
-            now = self._id(phone)
-            answer: dict[str, Any] = {"id": now, "recording": phone.operator.recorder.session_id}
-            if since == now:
-                return answer
-            windows = phone.windows
-            return answer | {
-                "width": windows.display.width,
-                "height": windows.display.height,
-                "awake": windows.awake,
-                "package": phone.foreground(),
-                "overlay": PhoneDriver(phone).windows().overlay_package,
-                "xml": _snapshot_text(windows),
-            }
-
-    def _id(self, phone: Phone) -> str:
-        windows = phone.windows
-        if self._windows is not windows:
-            self._windows, self._generation = windows, secrets.token_hex(4)
-        shown = windows.awake, windows.toast_text(), phone.clock.now_ms() // _MINUTE_MS
-        return f"{self._generation}-{windows.changes}-{crc32(repr(shown).encode()):08x}"
-
-
 def _snapshot_text(windows: "WindowManager") -> str:
     """The tree as a snapshot has it, so that it has the same id: passwords masked, no line break at the end."""
     tree = windows.hierarchy()
@@ -131,13 +198,6 @@ def _touch(phone: Phone, touch: _TouchArguments) -> None:
         phone.drag(touch.at, touch.to, touch.milliseconds)
     else:
         phone.swipe(touch.at, touch.to, touch.milliseconds)
-
-
-def _press(phone: Phone, key: KeyName) -> None:
-    if key == "back":
-        phone.press_back_key()
-    else:
-        phone.key(KEY_CODES[key])
 
 
 # The server
@@ -187,7 +247,11 @@ class PhoneServer:
         self._wipe = wipe
         self.token = secrets.token_urlsafe(24)
         self.stopped = threading.Event()
-        self._cassette = _load(config.cassette) if config.cassette is not None else None
+        self._cassette: Cassette | None = None
+        if config.cassette is not None:
+            from clawperator.phone.cassette.cassette import load_cassette
+
+            self._cassette = load_cassette(config.cassette)
         self.setup = PhoneSetup(config.setup, config.operator_package, config.apps)
         self.device = PhoneDevice(self._new_phone())
         for name, setting in config.faults:
@@ -195,7 +259,6 @@ class PhoneServer:
         self._adbd = AdbdServer(self.device)
         self._server = AdbServer(lambda: [self.device])
         self._control = ControlServer(self.token, self.command)
-        self._live = LiveControl()
         self.adbd_port = self.server_port = self.control_port = 0
 
     @property
@@ -221,27 +284,59 @@ class PhoneServer:
             server.stop()
         self.phone.close()
 
-    def command(self, name: str, arguments: dict[str, Any]) -> Any:
+    def command(self, name: str, arguments: dict[str, Any]) -> Any:  # noqa: C901, PLR0912 - one case per request
         """Run a request of the control channel. ``ValueError`` for arguments that the request does not have."""
-        if name in LIVE_REQUESTS:
-            return self._live.command(self.phone, name, arguments)
-        if arguments and name != "fault":
+        if arguments and name not in {"fault", "look", "touch", "press", "type"}:
             raise ClawError("USAGE", f"control request {name!r} takes no arguments")
+        phone = self.phone
         match name:
+            case "look":
+                return self._look(phone, convert(arguments, _LookArguments).since)
+            case "touch":
+                _touch(phone, convert(arguments, _TouchArguments))
+            case "press":
+                key = convert(arguments, _KeyArguments).key
+                if key == "back":
+                    phone.press_back_key()
+                else:
+                    phone.key(KEY_CODES[key])
+            case "type":
+                phone.type_text(convert(arguments, _TextArguments).text)
             case "status":
                 return self._status()
             case "fault":
                 return self._fault(convert(arguments, _FaultArguments))
             case "reset":
                 self._reset()
-                return {}
             case "screenshot":
-                return {"png": base64.b64encode(self.phone.screenshot()).decode()}
+                return {"png": base64.b64encode(phone.screenshot()).decode()}
             case "stop":
                 self.stopped.set()
-                return {}
             case _:
                 raise ClawError("USAGE", f"unknown control request {name!r}")
+        return {}
+
+    def _look(self, phone: Phone, since: str) -> dict[str, Any]:
+        """The id of what is shown now and, unless it is ``since``, the screen.
+
+        The id changes whenever the screen may show something else. A look with an id that is still valid lays
+        nothing out.
+        """
+        with phone.lock:
+            windows = phone.windows
+            shown = windows.awake, windows.toast_text(), phone.clock.now_ms() // _MINUTE_MS
+            now = f"{self._generation}-{windows.changes}-{crc32(repr(shown).encode()):08x}"
+            answer: dict[str, Any] = {"id": now, "recording": phone.operator.recorder.session_id}
+            if since == now:
+                return answer
+            return answer | {
+                "width": windows.display.width,
+                "height": windows.display.height,
+                "awake": windows.awake,
+                "package": phone.foreground(),
+                "overlay": PhoneDriver(phone).windows().overlay_package,
+                "xml": _snapshot_text(windows),
+            }
 
     def _status(self) -> dict[str, Any]:
         with self.phone.lock:
@@ -278,6 +373,8 @@ class PhoneServer:
 
     def _new_phone(self) -> Phone:
         config = self.config
+        # Part of the ids of looks: those of the phone before a reset are not valid any more.
+        self._generation = secrets.token_hex(4)
         phone = Phone(
             serial=config.serial,
             seed=config.seed,
@@ -293,12 +390,6 @@ class PhoneServer:
     def _forget_app(self, package: str) -> None:
         with suppress(OSError):  # with a full disk it is installed again at the next start
             self.setup.remove(package)
-
-
-def _load(path: str) -> "Cassette":
-    from clawperator.phone.cassette.cassette import load_cassette
-
-    return load_cassette(path)
 
 
 def _identity(folder: str) -> tuple[int, int] | None:

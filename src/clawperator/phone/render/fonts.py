@@ -5,6 +5,7 @@ Letters with accents are drawn as the letter and its accent; any other character
 """
 
 import unicodedata
+from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -259,14 +260,10 @@ def _fits(text: str, size: int, width: int) -> bool:
 
 def _fitting(text: str, size: int, width: int) -> int:
     """How many characters from the start fit."""
-    low, high = 0, min(len(text), _most_characters(size, max(0, width)))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if sum([_glyph(char, size).advance for char in _base(text[:middle])]) <= width:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    counts = range(1, min(len(text), _most_characters(size, max(0, width))) + 1)
+    return bisect_right(
+        counts, width, key=lambda count: sum([_glyph(char, size).advance for char in _base(text[:count])])
+    )
 
 
 def _most_characters(size: int, width: int) -> int:

@@ -217,7 +217,9 @@ def _draw(draw: "ImageDraw", word: str, scaled: list[float], numbers: list[str])
     ink = 0 if word.startswith("-") else 255
     match word.removeprefix("-"), scaled:
         case "line", [width, *points]:
-            _draw_line(draw, points, max(1, round(width)), ink)
+            draw.line(points, fill=ink, width=max(1, round(width)), joint="curve")
+            for x, y in zip(points[::2], points[1::2], strict=True):
+                draw.ellipse(_circle(x, y, max(1, round(width)) / 2), fill=ink)
         case "poly", points:
             draw.polygon(points, fill=ink)
         case "disc", [x, y, radius]:
@@ -231,12 +233,6 @@ def _draw(draw: "ImageDraw", word: str, scaled: list[float], numbers: list[str])
             draw.rounded_rectangle((left, top, right, bottom), radius, fill=ink)
         case _:
             raise ValueError(f"unknown shape {word} with {len(scaled)} numbers")
-
-
-def _draw_line(draw: "ImageDraw", points: list[float], width: int, ink: int) -> None:
-    draw.line(points, fill=ink, width=width, joint="curve")
-    for x, y in zip(points[::2], points[1::2], strict=True):
-        draw.ellipse(_circle(x, y, width / 2), fill=ink)
 
 
 def _circle(x: float, y: float, radius: float) -> tuple[float, float, float, float]:

@@ -5,18 +5,14 @@ The same screen gives the same bytes, in every process.
 
 import struct
 from collections.abc import Callable
-from functools import lru_cache
 from typing import NamedTuple
 
-from clawperator.phone.apps.system import DELETE_KEY, ENTER_KEY, KEYBOARD, LAUNCHER, SHIFT_KEY
+from clawperator.phone.apps.system import DELETE_KEY, ENTER_KEY, LAUNCHER, SHIFT_KEY
 from clawperator.phone.core.windows import Window
-from clawperator.phone.render.drawing import Drawing
+from clawperator.phone.render.drawing import DARK, LIGHT, ON_VIDEO, VIDEO, Drawing
 from clawperator.phone.render.fonts import capital_height, font_size, text_width
-from clawperator.phone.render.pen import Lettering, Pen
-from clawperator.phone.render.png import PngPart, join_parts
-from clawperator.phone.render.raster import Band, bands, compress, pixels
-from clawperator.phone.render.scene import Scene
-from clawperator.phone.render.theme import DARK, LIGHT, ON_VIDEO, VIDEO
+from clawperator.phone.render.pen import Lettering, Pen, Scene
+from clawperator.phone.render.raster import bands, compress, join_parts, pixels
 from clawperator.phone.render.widgets import DrawnView, draw_view, tone_colour
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.ui.node import Bounds, Node
@@ -107,10 +103,6 @@ def _draw_toast(pen: Pen, scene: Scene) -> None:
         pen.drawing.text(x - text_width(line, size) // 2, baseline, line, size, pen.theme.on_toast)
 
 
-def is_keyboard(package: str) -> bool:
-    return package == KEYBOARD
-
-
 # The windows
 
 _WEB = "android.webkit.WebView"
@@ -151,10 +143,11 @@ def _draw_background(pen: Pen, window: Window, scene: Scene) -> int:
     if _is_home(window):
         pen.drawing.gradient(display.bounds, *theme.wallpaper)
         return theme.on_wallpaper
-    above = _top_colour(pen, window, display.status_bar.bottom)
+    # A bar has the colour of the view beside it, when that is as wide as the screen.
+    above = _edge_colour(pen, window, lambda bounds: bounds.top == display.status_bar.bottom)
     if above is not None:
         pen.drawing.fill(display.status_bar, above)
-    below = _bottom_colour(pen, window, display.navigation_bar.top)
+    below = _edge_colour(pen, window, lambda bounds: bounds.bottom == display.navigation_bar.top)
     if below is not None:
         pen.drawing.fill(display.navigation_bar, below)
     return ON_VIDEO if above == VIDEO else theme.ink
@@ -162,15 +155,6 @@ def _draw_background(pen: Pen, window: Window, scene: Scene) -> int:
 
 def _is_home(window: Window) -> bool:
     return window.entry.package == LAUNCHER and window.entry.screen.name == "home"
-
-
-def _top_colour(pen: Pen, window: Window, edge: int) -> int | None:
-    """The colour of the view below the status bar, when it is as wide as the screen: the bar has the same."""
-    return _edge_colour(pen, window, lambda bounds: bounds.top == edge)
-
-
-def _bottom_colour(pen: Pen, window: Window, edge: int) -> int | None:
-    return _edge_colour(pen, window, lambda bounds: bounds.bottom == edge)
 
 
 def _edge_colour(pen: Pen, window: Window, is_there: Callable[[Bounds], bool]) -> int | None:
@@ -184,12 +168,9 @@ def _edge_colour(pen: Pen, window: Window, is_there: Callable[[Bounds], bool]) -
 
 def _draw_dialog(pen: Pen, window: Window, bottom: int) -> None:
     """The background of a dialog; that of a sheet is round at its top only, and extends to the bottom."""
-    area = window.bounds
-    if window.entry.screen.kind == "sheet":
-        longer = Bounds(area.left, area.top, area.right, bottom + pen.dp(_CORNER))
-        pen.drawing.rounded(longer, pen.dp(_CORNER), pen.theme.raised)
-    else:
-        pen.drawing.rounded(area, pen.dp(_CORNER), pen.theme.raised)
+    is_sheet = window.entry.screen.kind == "sheet"
+    area = window.bounds._replace(bottom=bottom + pen.dp(_CORNER)) if is_sheet else window.bounds
+    pen.drawing.rounded(area, pen.dp(_CORNER), pen.theme.raised)
 
 
 class _Surroundings(NamedTuple):
@@ -235,16 +216,10 @@ _SRGB = 1
 def png(scene: Scene) -> bytes:
     """The screen as PNG."""
     drawing = paint(scene)
-    return join_parts(drawing.width, drawing.height, map(_compressed, bands(drawing)))
+    return join_parts(drawing.width, drawing.height, map(compress, bands(drawing)))
 
 
 def raw_rgba(scene: Scene) -> bytes:
     """A header of four numbers, then four bytes per pixel."""
     header = struct.pack("<IIII", scene.display.width, scene.display.height, _RGBA_8888, _SRGB)
     return b"".join((header, *pixels(paint(scene))))
-
-
-@lru_cache(maxsize=512)
-def _compressed(band: Band) -> PngPart:
-    """The pixels of a band, compressed. Those of the last screens are kept: most of a screen was there before."""
-    return compress(band)

@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
+from clawperator.phone.render.drawing import ON_VIDEO, VIDEO, colour_of, mix
 from clawperator.phone.render.fonts import capital_height, font_size, text_width
 from clawperator.phone.render.icons import UNNAMED, app_symbol, icon_name
 from clawperator.phone.render.pen import Lettering, Pen
-from clawperator.phone.render.theme import ON_VIDEO, VIDEO, colour_of, mix
 from clawperator.phone.toolkit.layout import PlacedView
 from clawperator.phone.toolkit.views import View
 from clawperator.ui.node import Bounds, Node
@@ -318,7 +318,9 @@ def _label(pen: Pen, drawn: DrawnView) -> None:
     shown = node.text if view.tone else node.label
     if shown and view.size > 1:
         style = Lettering(view.size, _text_colour(pen, drawn), centred, _is_at_the_top(drawn))
-        pen.write(shown, _inside(pen, drawn), style, spare=pen.dp(view.padding))
+        # The height of a view includes its padding, but a fixed one may be too low for it.
+        inside = pen.inset(area, view.padding, min(view.padding, 2) if view.height else view.padding)
+        pen.write(shown, inside, style, spare=pen.dp(view.padding))
 
 
 def _is_at_the_top(drawn: DrawnView) -> bool:
@@ -327,12 +329,6 @@ def _is_at_the_top(drawn: DrawnView) -> bool:
     source = parent.source if parent is not None else None
     in_column = isinstance(source, PlacedView) and source.view.layout == "column"
     return in_column and not drawn.view.height and not drawn.view.weight
-
-
-def _inside(pen: Pen, drawn: DrawnView) -> Bounds:
-    view = drawn.view
-    # The height of a view includes its padding, but a fixed one may be too low for it.
-    return pen.inset(drawn.area, view.padding, min(view.padding, 2) if view.height else view.padding)
 
 
 def _clock(pen: Pen, drawn: DrawnView) -> None:
@@ -377,25 +373,19 @@ def _tab(pen: Pen, drawn: DrawnView) -> None:
 
 
 def _app(pen: Pen, drawn: DrawnView) -> None:
-    """An app on the launcher: its symbol on a disc, and its name below."""
+    """An app on the launcher: its symbol or first letter on a disc, and its name below."""
     area, label = drawn.area, drawn.node.text
     side = min(pen.dp(_APP_ICON), area.width, area.height * 3 // 5)
     x, y = area.centre[0], area.top + pen.dp(4) + side // 2
-    draw_app_symbol(pen, label, x, y, side)
-    below = Bounds(area.left + pen.dp(2), y + side // 2 + pen.dp(3), area.right - pen.dp(2), area.bottom)
-    style = Lettering(drawn.view.size, pen.theme.on_wallpaper, centred=True, top=True)
-    pen.write(label, below, style)
-
-
-def draw_app_symbol(pen: Pen, label: str, x: int, y: int, side: int) -> None:
-    """The disc of an app: with its symbol, or with its first letter."""
-    found = app_symbol(label)
-    symbol, colour = found or ("", colour_of(label))
+    symbol, colour = app_symbol(label) or ("", colour_of(label))
     pen.drawing.disc(x, y, side // 2, colour)
     if symbol:
         pen.drawing.icon(symbol, x, y, side * 11 // 20, 0xFFFFFF)
     else:
         _letter(pen, label, x, y, side, 0xFFFFFF)
+    below = Bounds(area.left + pen.dp(2), y + side // 2 + pen.dp(3), area.right - pen.dp(2), area.bottom)
+    style = Lettering(drawn.view.size, pen.theme.on_wallpaper, centred=True, top=True)
+    pen.write(label, below, style)
 
 
 def _letter(pen: Pen, label: str, x: int, y: int, side: int, ink: int) -> None:  # noqa: PLR0913, PLR0917 - a letter in a circle

@@ -4,6 +4,8 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from msgspec import Struct
+
 _PIPE_BYTES = 64 * 1024
 _POLL_SECONDS = 0.05
 
@@ -96,12 +98,11 @@ class Pipe:
             self._changed.notify_all()
 
 
-class CapturedOutput:
+class CapturedOutput(Struct):
     """Output kept in memory, up to a limit. A write beyond it raises ``BrokenPipeError``."""
 
-    def __init__(self, limit: int) -> None:
-        self.data = bytearray()
-        self._limit = limit
+    _limit: int
+    data: bytearray = bytearray()
 
     def write(self, data: bytes) -> int:
         self.data += data[: self._limit - len(self.data)]

@@ -8,8 +8,11 @@ commands let it propagate.
 import errno
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import BinaryIO, Self, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.pipes import InputStream, OutputStream
@@ -26,31 +29,18 @@ _POLL_SECONDS = 0.05
 _BLOCK = 64 * 1024
 
 
-class ShellProcess:
-    """One command while it runs. ``argv[0]`` is its name."""
+class ShellProcess(Struct, eq=False):
+    """One command while it runs. ``argv[0]`` is its name. It may change its ``argv`` and ``env``."""
 
-    def __init__(  # noqa: PLR0913 - what a process is made of
-        self,
-        argv: Sequence[str],
-        *,
-        phone: Phone,
-        stdin: InputStream,
-        stdout: OutputStream,
-        stderr: OutputStream,
-        cancelled: threading.Event,
-        env: Mapping[str, str] | None = None,
-        cwd: str = "/",
-        depth: int = 0,
-    ) -> None:
-        self.argv = list(argv)
-        self.phone = phone
-        self.stdin = stdin
-        self.stdout = stdout
-        self.stderr = stderr
-        self.cancelled = cancelled
-        self.env = dict(env or {})
-        self.cwd = cwd
-        self.depth = depth
+    argv: list[str]
+    phone: Phone
+    stdin: InputStream
+    stdout: OutputStream
+    stderr: OutputStream
+    cancelled: threading.Event
+    env: dict[str, str] = {}
+    cwd: str = "/"
+    depth: int = 0
 
     @property
     def name(self) -> str:
@@ -67,9 +57,10 @@ class ShellProcess:
             clock.sleep(min(left, _POLL_SECONDS))
         return True
 
-    def write(self, text: str) -> None:
-        """Write text to stdout, without a newline."""
+    def write(self, text: str) -> int:
+        """Write text to stdout, without a newline, and return the exit code 0."""
         self.stdout.write(encode(text))
+        return 0
 
     def error(self, text: str, code: int = 1) -> int:
         """Write the line ``name: text`` to stderr and return the exit code."""
@@ -109,26 +100,12 @@ class ShellProcess:
             raise OSError(errno.EACCES, os.strerror(errno.EACCES), argument)
         return cast("BinaryIO", _StreamFile(stream))
 
-    def run(
-        self, argv: Sequence[str], *, stdin: InputStream | None = None, stdout: OutputStream | None = None
-    ) -> int:
-        """Run another command with this one's streams, unless others are given."""
-        return self.child(argv, stdin=stdin, stdout=stdout).start()
+    def run(self, argv: list[str]) -> int:
+        """Run another command with this one's streams."""
+        return self.child(argv).start()
 
-    def child(
-        self, argv: Sequence[str], *, stdin: InputStream | None = None, stdout: OutputStream | None = None
-    ) -> "ShellProcess":
-        return ShellProcess(
-            argv,
-            phone=self.phone,
-            stdin=stdin or self.stdin,
-            stdout=stdout or self.stdout,
-            stderr=self.stderr,
-            cancelled=self.cancelled,
-            env=self.env,
-            cwd=self.cwd,
-            depth=self.depth + 1,
-        )
+    def child(self, argv: list[str]) -> "ShellProcess":
+        return replace(self, argv=argv, env=dict(self.env), depth=self.depth + 1)
 
     def start(self) -> int:
         """Find the command and run it to its end."""

@@ -45,42 +45,31 @@ class AppScreen(Struct, frozen=True):
     on_back: Effect | None = None
 
 
-class App:
+class App(Struct, eq=False):
     """A package. ``state`` is lost when the app is stopped, ``data`` only when it is cleared."""
 
-    def __init__(  # noqa: PLR0913 - the facts of one app
-        self,
-        package: str,
-        label: str,
-        *,
-        state: Mapping[str, Any] | None = None,
-        data: Mapping[str, Any] | None = None,
-        home: str = "home",
-        version: str = "1.0.0",
-        system: bool = False,
-        launchable: bool = True,
-        links: tuple[str, ...] = (),
-        link_screen: str = "",
-    ) -> None:
-        self.package = package
-        self.label = label
-        self.home = home
-        self.version = version
-        self.system = system
-        self.launchable = launchable
-        # The prefixes of the links it opens ("https://example.com/", "tel:") and the screen that opens them; the
-        # link is ``context.args["uri"]``.
-        self.links = links
-        self.link_screen = link_screen or home
-        self.screens: dict[str, AppScreen] = {}
-        self._state = dict(state or {})
-        self._data = dict(data or {})
+    package: str
+    label: str
+    state: Mapping[str, Any] | None = None
+    data: Mapping[str, Any] | None = None
+    home: str = "home"
+    version: str = "1.0.0"
+    system: bool = False
+    launchable: bool = True
+    # The prefixes of the links it opens ("https://example.com/", "tel:") and the screen that opens them; the link
+    # is ``context.args["uri"]``.
+    links: tuple[str, ...] = ()
+    link_screen: str = ""
+    screens: dict[str, AppScreen] = {}
+
+    def __post_init__(self) -> None:
+        self.link_screen = self.link_screen or self.home
 
     def fresh_state(self) -> dict[str, Any]:
-        return deepcopy(self._state)
+        return deepcopy(dict(self.state or {}))
 
     def fresh_data(self) -> dict[str, Any]:
-        return deepcopy(self._data)
+        return deepcopy(dict(self.data or {}))
 
     def screen(  # noqa: PLR0913 - the facts of one screen
         self,
@@ -100,22 +89,14 @@ class App:
         ``keys`` are handlers by the name of their key, such as MEDIA_PLAY_PAUSE.
         """
         if not activity:
-            plain = "android.app.AlertDialog" if kind != "activity" else f"{self.package}.{_camel(name)}Activity"
-            activity = plain
+            activity = (
+                f"{self.package}.{_camel(name)}Activity" if kind == "activity" else "android.app.AlertDialog"
+            )
         shown = title if title is not None or kind != "activity" else self.label
+        rest = on_show, cancelable, None, keys or {}, on_back
 
         def add(build: Build) -> Build:
-            self.screens[name] = AppScreen(
-                name,
-                build,
-                kind,
-                shown,
-                activity,
-                on_show,
-                cancelable,
-                keys=keys or {},
-                on_back=on_back,
-            )
+            self.screens[name] = AppScreen(name, build, kind, shown, activity, *rest)
             return build
 
         return add
@@ -124,51 +105,33 @@ class App:
         return self.screen(name, **{"kind": "dialog", **more})
 
 
-class AppProcess:
+class AppProcess(Struct, eq=False):
     """A running app and its memory."""
 
-    __slots__ = ("alive", "app", "data", "pid", "state")
-
-    def __init__(self, app: App, pid: int, data: dict[str, Any]) -> None:
-        self.app = app
-        self.pid = pid
-        self.data = data
-        self.state = app.fresh_state()
-        self.alive = True
+    app: App
+    pid: int
+    data: dict[str, Any]
+    state: dict[str, Any]
+    alive: bool = True
 
 
-class BackStackEntry:
+class BackStackEntry(Struct, eq=False):
     """One open screen and its own state: scroll offsets, texts of unbound fields, focus, cursor."""
 
-    __slots__ = (
-        "args",
-        "cursor",
-        "edited",
-        "focus",
-        "last_tap",
-        "process",
-        "screen",
-        "scroll",
-        "texts",
-        "wants_keyboard",
-        "was_shown",
-    )
-
-    def __init__(self, process: AppProcess, screen: AppScreen, args: dict[str, Any]) -> None:
-        self.process = process
-        self.screen = screen
-        self.args = args
-        self.scroll: dict[str, tuple[int, int]] = {}
-        self.texts: dict[str, str] = {}
-        self.focus: str | None = None
-        # The view of the last tap that may be the first of a double tap, and its time.
-        self.last_tap: tuple[str, float] | None = None
-        # Whether it has been in front, and whether the keyboard appears when it is.
-        self.was_shown = False
-        self.wants_keyboard = False
-        # The cursor position, and the text it is valid for.
-        self.cursor = 0
-        self.edited = ""
+    process: AppProcess
+    screen: AppScreen
+    args: dict[str, Any]
+    scroll: dict[str, tuple[int, int]] = {}
+    texts: dict[str, str] = {}
+    focus: str | None = None
+    # The view of the last tap that may be the first of a double tap, and its time.
+    last_tap: tuple[str, float] | None = None
+    # Whether it has been in front, and whether the keyboard appears when it is.
+    was_shown: bool = False
+    wants_keyboard: bool = False
+    # The cursor position, and the text it is valid for.
+    cursor: int = 0
+    edited: str = ""
 
     @property
     def package(self) -> str:

@@ -54,11 +54,9 @@ def _group(make: Callable[..., View]) -> _Build:
     return lambda _, children, more: make(*children, **more)
 
 
+_GROUPS = (views.row, views.column, views.frame, views.scroll, views.listing, views.strip, views.tabs, views.web)
 _KINDS: dict[str, _Build] = {
-    "text": _leaf(views.text),
-    "title": _leaf(views.title),
-    "button": _leaf(views.button),
-    "tab": _leaf(views.tab),
+    **{make.__name__: _leaf(make) for make in (views.text, views.title, views.button, views.tab)},
     "icon": lambda texts, _, more: views.icon(**{"desc": texts.text, **more}),
     "image": lambda texts, _, more: views.image(**{"desc": texts.text, **more}),
     "item": lambda texts, _, more: views.item(texts.text, texts.summary, **more),
@@ -66,14 +64,7 @@ _KINDS: dict[str, _Build] = {
     "switch": lambda texts, _, more: views.switch(texts.bind, text=texts.text, **more),
     "checkbox": lambda texts, _, more: views.checkbox(texts.text, texts.bind, **more),
     "toolbar": lambda texts, children, more: views.toolbar(texts.text, *children, **more),
-    "row": _group(views.row),
-    "column": _group(views.column),
-    "frame": _group(views.frame),
-    "scroll": _group(views.scroll),
-    "listing": _group(views.listing),
-    "strip": _group(views.strip),
-    "tabs": _group(views.tabs),
-    "web": _group(views.web),
+    **{make.__name__: _group(make) for make in _GROUPS},
 }
 
 
@@ -330,7 +321,7 @@ def _invalid(path: str, message: str) -> ClawError:
     return ClawError(
         "PHONE_APP_INVALID",
         f"{path}: {message}",
-        hint="See 'Your own apps' in docs/phone.md for the format of app files.",
+        hint="See 'Your own apps' in docs/guides/phone.md for the format of app files.",
         operation="load app",
         target=path,
     )

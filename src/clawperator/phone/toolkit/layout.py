@@ -3,6 +3,8 @@
 from functools import cache
 from math import ceil
 
+from msgspec import Struct
+
 from clawperator.phone.toolkit.app import BackStackEntry
 from clawperator.phone.toolkit.views import Rows, View
 from clawperator.ui.node import Bounds, Node
@@ -18,35 +20,29 @@ _WEB = "android.webkit.WebView"
 Measured = tuple[int, int, list["Measured"]]
 
 
-class PlacedView:
+class PlacedView(Struct, eq=False):
     """The view behind a node: its screen, its key there, and how far it is scrolled.
 
     ``area`` is its whole area when only a part of it is visible; the node has the visible part.
     """
 
-    __slots__ = ("area", "entry", "extent", "key", "node", "offset", "view")
-
-    def __init__(self, view: View, entry: BackStackEntry, key: str, node: Node) -> None:
-        self.view = view
-        self.entry = entry
-        self.key = key
-        self.node = node
-        self.area: Bounds | None = None
-        self.offset = (0, 0)
-        self.extent = (0, 0)
+    view: View
+    entry: BackStackEntry
+    key: str
+    node: Node
+    area: Bounds | None = None
+    offset: tuple[int, int] = (0, 0)
+    extent: tuple[int, int] = (0, 0)
 
 
-class LayoutSlot:
+class LayoutSlot(Struct, frozen=True):
     """Where a view goes: its area, the visible clip, the parent node, and the view's key."""
 
-    __slots__ = ("area", "clip", "index", "key", "parent")
-
-    def __init__(self, area: Bounds, clip: Bounds, parent: Node, key: str, index: int) -> None:
-        self.area = area
-        self.clip = clip
-        self.parent = parent
-        self.key = key
-        self.index = index
+    area: Bounds
+    clip: Bounds
+    parent: Node
+    key: str
+    index: int
 
     def child(self, area: Bounds, index: int) -> "LayoutSlot":
         """The slot of a child, by its index."""
@@ -268,7 +264,9 @@ class LayoutPass:
             "selected": "true" if view.selected else "false",
             "bounds": f"[{shown.left},{shown.top}][{shown.right},{shown.bottom}]",
         }
-        node = Node(attributes, parent, _extras(view, hidden=hidden, hint=shows_hint))
+        node = Node(
+            attributes, parent, _extras(view.heading, view.collection_item, hidden, shows_hint, view.columns > 1)
+        )
         placed = node.source = PlacedView(view, entry, key, node)
         if view.scrolls:
             attributes["scrollable"] = "true"
@@ -288,11 +286,7 @@ def field_text(view: View, entry: BackStackEntry, key: str) -> str:
 _EXTRAS = ("heading", "collection_item", "invisible", "hint", "columns")
 
 
-def _extras(view: View, *, hidden: bool, hint: bool) -> frozenset[str]:
-    return _named_extras(view.heading, view.collection_item, hidden, hint, view.columns > 1)
-
-
 @cache
-def _named_extras(*flags: bool) -> frozenset[str]:
+def _extras(*flags: bool) -> frozenset[str]:
     """The set of these names: a few, which all nodes share."""
     return frozenset(name for name, is_set in zip(_EXTRAS, flags, strict=True) if is_set)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from clawperator.phone.toolkit.context import Change, Effect
 
 Layout = Literal["leaf", "column", "row", "frame"]
+_LIST = "androidx.recyclerview.widget.RecyclerView"
 
 
 class Rows(Struct, frozen=True):
@@ -79,8 +80,13 @@ class View(Struct, frozen=True, kw_only=True, eq=False):
     shows_time: bool = False
 
 
+def _view(more: dict[str, Any], class_name: str, **plain: Any) -> View:
+    """A view with the plain attributes of its kind, unless ``more`` has others."""
+    return View(**{"class_name": class_name, **plain, **more})
+
+
 def text(label: str, **more: Any) -> View:
-    return View(text=label, **{"class_name": "android.widget.TextView", "padding": 4, **more})
+    return _view(more, "android.widget.TextView", text=label, padding=4)
 
 
 def title(label: str, **more: Any) -> View:
@@ -88,78 +94,68 @@ def title(label: str, **more: Any) -> View:
 
 
 def button(label: str, on_click: Effect | None = None, **more: Any) -> View:
-    plain = {
-        "class_name": "android.widget.Button",
-        "clickable": True,
-        "height": 48,
-        "padding": 12,
-        "tone": "accent",
-    }
-    return View(text=label, on_click=on_click, **{**plain, **more})
+    plain = {"clickable": True, "height": 48, "padding": 12, "tone": "accent"}
+    return _view(more, "android.widget.Button", text=label, on_click=on_click, **plain)
 
 
 def icon(desc: str, on_click: Effect | None = None, **more: Any) -> View:
     """An image button. Without ``desc`` it has no label."""
-    plain = {"class_name": "android.widget.ImageButton", "width": 48, "height": 48, "clickable": True}
-    return View(desc=desc, on_click=on_click, **{**plain, **more})
+    plain = {"width": 48, "height": 48, "clickable": True}
+    return _view(more, "android.widget.ImageButton", desc=desc, on_click=on_click, **plain)
 
 
 def image(desc: str = "", **more: Any) -> View:
-    return View(desc=desc, **{"class_name": "android.widget.ImageView", "width": 40, "height": 40, **more})
+    return _view(more, "android.widget.ImageView", desc=desc, width=40, height=40)
 
 
 def field(bind: str, hint: str = "", **more: Any) -> View:
     """A text field whose text is kept in the app's state under ``bind``."""
-    plain = {"class_name": "android.widget.EditText", "edits": "text", "height": 56, "padding": 12}
-    return View(bind=bind, hint=hint, **{**plain, **more})
+    return _view(more, "android.widget.EditText", bind=bind, hint=hint, edits="text", height=56, padding=12)
 
 
 def switch(bind: str, **more: Any) -> View:
     """A switch whose state is kept in the app's state under ``bind`` as a bool. With ``text`` it fills a row."""
-    plain = {"class_name": "android.widget.Switch", "height": 48, "checked": False}
-    plain |= {"padding": 12} if more.get("text") else {"width": 52}
-    return View(bind=bind, **{**plain, **more})
+    size = {"padding": 12} if more.get("text") else {"width": 52}
+    return _view(more, "android.widget.Switch", bind=bind, height=48, checked=False, **size)
 
 
 def checkbox(label: str, bind: str, **more: Any) -> View:
-    plain = {"class_name": "android.widget.CheckBox", "height": 48, "padding": 12, "checked": False}
-    return View(text=label, bind=bind, **{**plain, **more})
+    return _view(more, "android.widget.CheckBox", text=label, bind=bind, height=48, padding=12, checked=False)
 
 
 def radio(label: str, on_click: Effect | None = None, **more: Any) -> View:
     """A radio button. The app sets ``checked`` each time it builds the screen."""
-    plain = {"class_name": "android.widget.RadioButton", "height": 48, "padding": 12, "checked": False}
-    return View(text=label, on_click=on_click, **{**plain, **more})
+    plain = {"height": 48, "padding": 12, "checked": False}
+    return _view(more, "android.widget.RadioButton", text=label, on_click=on_click, **plain)
 
 
 def progress(desc: str = "", **more: Any) -> View:
     """A progress bar."""
-    return View(desc=desc, **{"class_name": "android.widget.ProgressBar", "height": 8, "tone": "accent", **more})
+    return _view(more, "android.widget.ProgressBar", desc=desc, height=8, tone="accent")
 
 
 def column(*children: View, **more: Any) -> View:
-    return View(layout="column", children=children, **{"class_name": "android.widget.LinearLayout", **more})
+    return _view(more, "android.widget.LinearLayout", layout="column", children=children)
 
 
 def row(*children: View, **more: Any) -> View:
-    return View(layout="row", children=children, **{"class_name": "android.widget.LinearLayout", **more})
+    return _view(more, "android.widget.LinearLayout", layout="row", children=children)
 
 
 def frame(*children: View, **more: Any) -> View:
     """Children on top of each other, the last one topmost."""
-    return View(layout="frame", children=children, **{"class_name": "android.widget.FrameLayout", **more})
+    return _view(more, "android.widget.FrameLayout", layout="frame", children=children)
 
 
 def scroll(*children: View, **more: Any) -> View:
     """A scrolling page. Children that are scrolled away stay in the tree."""
-    plain = {"class_name": "android.widget.ScrollView", "scrolls": "vertical", "keeps_hidden": True}
-    return View(layout="column", children=children, **{**plain, **_filling(more)})
+    plain = {"scrolls": "vertical", "keeps_hidden": True}
+    return column(*children, **{"class_name": "android.widget.ScrollView", **plain, **_filling(more)})
 
 
 def listing(*children: View, **more: Any) -> View:
     """A scrolling list. Children that are scrolled away leave the tree."""
-    plain = {"class_name": "androidx.recyclerview.widget.RecyclerView", "scrolls": "vertical"}
-    return View(layout="column", children=children, **{**plain, **_filling(more)})
+    return column(*children, **{"class_name": _LIST, "scrolls": "vertical", **_filling(more)})
 
 
 def _filling(more: dict[str, Any]) -> dict[str, Any]:
@@ -169,20 +165,16 @@ def _filling(more: dict[str, Any]) -> dict[str, Any]:
 
 def strip(*children: View, **more: Any) -> View:
     """A list that scrolls horizontally."""
-    name = "androidx.recyclerview.widget.RecyclerView"
-    return View(layout="row", children=children, **{"class_name": name, "scrolls": "horizontal", **more})
+    return row(*children, **{"class_name": _LIST, "scrolls": "horizontal", **more})
 
 
 def item(
     label: str, summary: str = "", on_click: Effect | None = None, *, end: View | None = None, **more: Any
 ) -> View:
     """A list row: a title, an optional summary below it, and an optional view at the end."""
-    lines = [View(class_name="android.widget.TextView", text=label, id="android:id/title", padding=2)]
+    lines = [text(label, id="android:id/title", padding=2)]
     if summary:
-        name = "android.widget.TextView"
-        lines.append(
-            View(class_name=name, text=summary, id="android:id/summary", size=14, tone="muted", padding=2)
-        )
+        lines.append(text(summary, id="android:id/summary", size=14, tone="muted", padding=2))
     words = column(*lines, weight=1, class_name="android.widget.RelativeLayout")
     parts = (words, end) if end is not None else (words,)
     plain = {"padding": 12, "collection_item": True}
@@ -192,7 +184,7 @@ def item(
 def toolbar(label: str, *actions: View, **more: Any) -> View:
     """The bar at the top of a screen. Without a label its first text is the title, and the rest is at the end."""
     plain = {"class_name": "androidx.appcompat.widget.Toolbar", "height": 56, "padding": 4, "tone": "surface"}
-    named = View(class_name="android.widget.TextView", text=label, size=20, weight=1, padding=12, height=48)
+    named = text(label, size=20, weight=1, padding=12, height=48)
     if not label:
         first = next((view for view in actions if view.class_name == named.class_name and not view.weight), None)
         return row(*(replace(view, weight=1) if view is first else view for view in actions), **{**plain, **more})
@@ -205,14 +197,15 @@ def tabs(*children: View, **more: Any) -> View:
 
 
 def tab(label: str, on_click: Effect | None = None, **more: Any) -> View:
-    plain = {
-        "class_name": "android.widget.FrameLayout",
-        "weight": 1,
-        "height": 64,
-        "clickable": True,
-        "padding": 12,
-    }
-    return View(text=label, on_click=on_click, **{**plain, **more})
+    plain = {"weight": 1, "height": 64, "clickable": True, "padding": 12}
+    return _view(more, "android.widget.FrameLayout", text=label, on_click=on_click, **plain)
+
+
+def alert(label: str, content: View, no: View, yes: View) -> View:
+    """The view of a dialog: a title, its content, and two buttons side by side, with the ids of Android's."""
+    buttons = (replace(no, id="android:id/button2", weight=1), replace(yes, id="android:id/button1", weight=1))
+    named = title(label, id="android:id/alertTitle")
+    return column(named, content, row(*buttons, gap=8), padding=16, tone="surface")
 
 
 def web(*children: View, **more: Any) -> View:

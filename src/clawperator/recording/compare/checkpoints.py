@@ -61,6 +61,16 @@ def _baseline_checkpoint(name: str, event: ExportedEvent) -> BaselineCheckpoint:
     return BaselineCheckpoint(name, event.seq, event.kind, _event_summary(event), text)
 
 
+def find_checkpoints(export: Export, strategy: str, declaration: "Declaration | None") -> FoundCheckpoints:
+    """The checkpoints of a demonstration by a strategy; ``declared`` needs the declaration."""
+    if strategy == "derived":
+        return FoundCheckpoints(derive_checkpoints(export))
+    if strategy == "declared":
+        assert declaration is not None
+        return find_declared_checkpoints(declaration, export)
+    return find_solax_checkpoints(export)
+
+
 # Declared checkpoints: each is an id and a rule that finds its event in a recording
 #
 # The rules are in ``compare-checkpoints.json``, in the order of the path. A rule that matches no event of the
@@ -250,18 +260,12 @@ NONE_FOUND = "the demonstration opens no app, clicks nothing with a label and ty
 
 def derive_checkpoints(export: Export) -> tuple[BaselineCheckpoint, ...]:
     """The checkpoints of a demonstration, in order, each with an id of its own."""
-    return find_derived_checkpoints(read_actions(export.events)).checkpoints
+    return tuple(name_checkpoints(read_actions(export.events)))
 
 
-def find_derived_checkpoints(actions: Iterable[UserAction]) -> FoundCheckpoints:
-    checkpoints = tuple(filter(None, checkpoints_of(actions)))
-    return FoundCheckpoints(checkpoints, () if checkpoints else (NONE_FOUND,))
-
-
-def checkpoints_of(actions: Iterable[UserAction], like: Sequence[str] = ()) -> Iterator[BaselineCheckpoint | None]:
-    """For each action its checkpoint; None when it has none, as a tap whose target had vanished."""
-    namer = CheckpointNamer(like)
-    return (namer.checkpoint_of(action) for action in actions)
+def name_checkpoints(actions: Iterable[UserAction], like: Sequence[str] = ()) -> Iterator[BaselineCheckpoint]:
+    """The checkpoints of the actions that have one."""
+    return filter(None, map(CheckpointNamer(like).checkpoint_of, actions))
 
 
 class CheckpointNamer:

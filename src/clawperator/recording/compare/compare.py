@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from clawperator._base.text import printable
 from clawperator.contract.skill_result import (
+    CONTRACT_VERSION,
     AgentSource,
     Checkpoint,
     ScriptSource,
@@ -30,17 +31,22 @@ from clawperator.recording.compare.alignment import (
     common_start,
     summarize_alignment,
 )
-from clawperator.recording.compare.checkpoints import TERMINAL_CHECKPOINT, Declaration, slug
+from clawperator.recording.compare.checkpoints import (
+    TERMINAL_CHECKPOINT,
+    BaselineCheckpoint,
+    Declaration,
+    find_checkpoints,
+    slug,
+)
 from clawperator.recording.compare.inputs import (
-    Baseline,
     ComparedRecording,
     RecordedCheckpoints,
-    build_baseline,
     find_declaration,
+    is_recording,
     read_baseline,
     read_result,
 )
-from clawperator.recording.export import Export
+from clawperator.recording.export import Export, load_demonstration
 from clawperator.recording.heuristics import is_masked
 from clawperator.recording.kinds import CompareMode, CompareStrategy
 
@@ -83,8 +89,8 @@ SUMMARIES: Mapping[Outcome, str] = {
 }
 # What to do when a strategy finds no checkpoints to compare with.
 _HINTS: Mapping[CompareStrategy, str] = {
-    "solax_heuristic": "Add '--strategy derived' to compare with the steps of the demonstration.",
-    "declared": "Correct the rules of the declared checkpoints, or add '--strategy derived'.",
+    "solax_heuristic": "Use the strategy derived to compare with the steps of the demonstration.",
+    "declared": "Correct the rules of the declared checkpoints, or use the strategy derived.",
     "derived": "Record a demonstration in which an app is opened, something is clicked or text is entered.",
 }
 # Ids that are written in one piece.
@@ -215,22 +221,21 @@ def compare(
 ) -> CompareReport:
     """Compare a run with a demonstration. A declaration is used unless another strategy is given."""
     strategy = strategy or ("declared" if declaration else "solax_heuristic")
-    demonstration = ComparedRecording(export, "baseline", strategy, declaration)
-    baseline = build_baseline(demonstration, strategy)
-    warnings = demonstration.warnings
+    baseline = ComparedRecording(export, "baseline", strategy, declaration)
+    warnings = baseline.warnings
     path: Sequence[Checkpoint]
     if isinstance(result, Export):
-        repeated = ComparedRecording(result, "result", strategy, declaration, like=baseline.path.ids)
-        run = _recording_run(demonstration, repeated)
-        path = RecordedCheckpoints(repeated.path.ids)
+        repeated = ComparedRecording(result, "result", strategy, declaration, like=baseline.ids)
+        run = _recording_run(baseline, repeated)
+        path = RecordedCheckpoints(repeated.ids)
         warnings = [*warnings, *repeated.warnings]
     else:
         run = result
-        path = [c for c in run.checkpoints if c.id != TERMINAL_CHECKPOINT]
+        path = _path_of(run)
     kind: Literal["script", "agent"] = "agent" if isinstance(run.source, AgentSource) else "script"
     chosen: Literal["literal", "semantic"]
     chosen = ("semantic" if kind == "agent" else "literal") if mode == "auto" else mode
-    ids = baseline.path.ids
+    ids = baseline.ids
     strict = strategy != "solax_heuristic"
     covered = _covered(ids, path, strict=strict)
     verification = run.terminalVerification.status if run.terminalVerification else "missing"
@@ -269,6 +274,10 @@ def compare(
     return _explained(report, baseline, path, run) if strict else report
 
 
+def _path_of(run: SkillResult) -> list[Checkpoint]:
+    return [checkpoint for checkpoint in run.checkpoints if checkpoint.id != TERMINAL_CHECKPOINT]
+
+
 def _outcome(  # noqa: PLR0913 - everything an outcome depends on
     run: SkillResult, mode: str, verification: str, covered: int, minimum: int, *, path_matches: bool
 ) -> Outcome:
@@ -301,8 +310,10 @@ def _runtime_state(run: SkillResult) -> str | UnsetType:
     return run.diagnostics.runtimeState if run.diagnostics else UNSET
 
 
-def _first_divergence(baseline: Baseline, path: Sequence[Checkpoint], run: SkillResult) -> Divergence | None:
-    expected = baseline.path.ids
+def _first_divergence(
+    baseline: ComparedRecording, path: Sequence[Checkpoint], run: SkillResult
+) -> Divergence | None:
+    expected = baseline.ids
     for i in range(max(len(expected), len(path))):
         if i >= len(expected):
             extra = path[i]
@@ -324,7 +335,7 @@ def _first_divergence(baseline: Baseline, path: Sequence[Checkpoint], run: Skill
 
 
 def _explained(
-    report: CompareReport, baseline: Baseline, path: Sequence[Checkpoint], run: SkillResult
+    report: CompareReport, baseline: ComparedRecording, path: Sequence[Checkpoint], run: SkillResult
 ) -> CompareReport:
     """The report with its reason and the alignment of both paths."""
     rows = iter(()) if baseline.problem else align(report.baseline.checkpointIds, path)
@@ -386,7 +397,7 @@ def _end_reason(run: SkillResult) -> str:
 def _recording_run(demonstration: ComparedRecording, repeated: ComparedRecording) -> SkillResult:
     """A second recording as a run, without its checkpoints."""
     return SkillResult(
-        contractVersion="1.0.0",
+        contractVersion=CONTRACT_VERSION,
         skillId=repeated.session_id,
         status="success",
         checkpoints=[],
@@ -404,9 +415,9 @@ def _verify_end(demonstration: ComparedRecording, repeated: ComparedRecording) -
     if expected != observed:
         note = f"the demonstration ends on {expected}, the recording on {observed or 'no window'}"
         return TerminalVerification("failed", *evidence, note)
-    entered = repeated.path.texts
+    entered = repeated.texts
     masked = None
-    for name, text in demonstration.path.texts.items():
+    for name, text in demonstration.texts.items():
         other = entered.get(name)
         if other is None:
             continue  # the path reports a missing checkpoint
@@ -435,3 +446,47 @@ def _last_screen(recording: ComparedRecording) -> str | None:
     if window is None:
         return None
     return " ".join(filter(None, (window.package, window.class_name, slug(window.title or ""))))
+
+
+# A comparison step by step, with the place of each checkpoint in the demonstration: for reports to people
+
+
+class StepComparison(Struct, frozen=True):
+    """The report of compare, both paths in one list, and the checkpoints of the demonstration by their ids.
+
+    ``recorded_run`` is a run that is itself a recording or an export, ``texts`` the texts that were expected and
+    entered where they differ, by their checkpoints.
+    """
+
+    report: CompareReport
+    rows: list[AlignmentRow]
+    checkpoints: Mapping[str, BaselineCheckpoint]
+    recorded_run: Export | None = None
+    texts: Mapping[str, tuple[str, str]] = {}
+
+
+def compare_step_by_step(baseline: Export, baseline_path: str, result_path: str) -> StepComparison:
+    """Compare a run, or another recording or export, with a demonstration.
+
+    The strategy is the one that compare chooses; where that finds nothing to compare with, they are derived.
+    """
+    declaration = find_declaration(None, baseline_path, required=False)
+    result = load_demonstration(result_path) if is_recording(result_path) else read_result(result_path)
+    if isinstance(result, Export) and declaration is None:
+        report = compare(baseline, result, strategy="derived")
+    else:
+        report = compare(baseline, result, declaration=declaration)
+        if declaration is None and report.outcome == "normalization_insufficient":
+            report = compare(baseline, result, strategy="derived")
+    rows = report.alignment
+    if rows is UNSET:  # the SolaX heuristic, by which only runs are compared here, has none
+        assert isinstance(result, SkillResult)
+        rows = summarize_alignment(align(report.baseline.checkpointIds, _path_of(result))).rows
+    strategy = report.normalizationStrategy
+    points = {point.id: point for point in find_checkpoints(baseline, strategy, declaration).checkpoints}
+    if not isinstance(result, Export):
+        return StepComparison(report, rows, points)
+    entered = {point.id: point.text for point in find_checkpoints(result, strategy, declaration).checkpoints}
+    texts = {name: (point.text, text) for name, point in points.items() if (text := entered.get(name))}
+    differing = {name: (a, b) for name, (a, b) in texts.items() if a is not None and differs(a, b)}
+    return StepComparison(report, rows, points, result, differing)

@@ -2,13 +2,12 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import IO, Literal, overload
 
 import msgspec
-from msgspec import Struct
 
 from clawperator._base.files import open_regular, why
 from clawperator.contract.skill_result import Checkpoint, SkillResult, SkillsRun, check_version
@@ -20,43 +19,30 @@ from clawperator.recording.compare.checkpoints import (
     NONE_FOUND,
     BaselineCheckpoint,
     Declaration,
-    checkpoints_of,
-    find_declared_checkpoints,
-    find_solax_checkpoints,
+    find_checkpoints,
+    name_checkpoints,
     read_declaration,
 )
-from clawperator.recording.export import EventSurvey, Export, ExportedEvent, is_export, read_export_file
+from clawperator.recording.export import (
+    HEAD_BYTES,
+    EventSurvey,
+    Export,
+    ExportedEvent,
+    is_export,
+    read_export_file,
+)
 from clawperator.recording.kinds import CompareStrategy
 
 InputRole = Literal["baseline", "result", "checkpoints"]
 
-_HEAD_BYTES = 4_096
 _BLOCK = 1024 * 1024
 
 _RUN = msgspec.json.Decoder(SkillsRun)
 _HINTS: dict[InputRole, str] = {
-    "baseline": "--baseline takes the output of 'clawperator recording export'.",
-    "result": "--result takes the whole output of 'clawperator skills run <id> --json', not the bare skillResult.",
+    "baseline": "Give an export: run 'clawperator recording export --input <recording>' to make it.",
+    "result": "Give the whole result of a skill, not the bare skillResult.",
     "checkpoints": "Run 'clawperator schema compare-checkpoints' for the schema of this file.",
 }
-
-
-class CheckpointPath:
-    """The checkpoints of a recording in order: their ids, and the texts that were entered.
-
-    There may be a million of them, so nothing else is kept.
-    """
-
-    def __init__(self, checkpoints: Iterable[BaselineCheckpoint]) -> None:
-        self.ids: list[str] = []
-        self.texts: dict[str, str] = {}
-        for checkpoint in checkpoints:
-            self.ids.append(checkpoint.id)
-            if checkpoint.text is not None:
-                self.texts[checkpoint.id] = checkpoint.text
-
-    def __len__(self) -> int:
-        return len(self.ids)
 
 
 class RecordedCheckpoints(Sequence[Checkpoint]):
@@ -82,9 +68,11 @@ class RecordedCheckpoints(Sequence[Checkpoint]):
 
 
 class ComparedRecording:
-    """An export and its checkpoints by a strategy; ``declared`` needs the declaration. Nothing else of it is kept.
+    """An export and its checkpoints by a strategy; ``declared`` needs the declaration.
 
-    ``problems`` are the reasons why nothing can be compared with it, ``warnings`` what is missing in it.
+    ``ids`` are those of the checkpoints in order, ``texts`` what was entered at some of them. There may be a
+    million, so nothing else is kept. ``problem`` is the reason why nothing can be compared with it, ``warnings``
+    are what is missing in it.
     """
 
     def __init__(
@@ -96,7 +84,9 @@ class ComparedRecording:
         like: Sequence[str] = (),
     ) -> None:
         self.session_id = export.session.sessionId
-        self.problems: tuple[str, ...] = ()
+        self.ids: list[str] = []
+        self.texts: dict[str, str] = {}
+        self._strategy = strategy
         self._export = export
         self._reader: ActionReader | None = None
         survey = EventSurvey()
@@ -104,19 +94,28 @@ class ComparedRecording:
         self._found: Sequence[BaselineCheckpoint] = ()  # of other strategies, which find few
         if strategy == "derived":
             self._reader = ActionReader(only_steps=True)
-            self.path = CheckpointPath(_derived(events, self._reader, like))
-            self.problems = () if self.path else (NONE_FOUND,)
+            self._keep(_derived(events, self._reader, like))
+            self.problem = "" if self.ids else NONE_FOUND
         else:
             deque(events, maxlen=0)
-            if strategy == "declared":
-                assert declaration is not None
-                found = find_declared_checkpoints(declaration, export)
-            else:
-                found = find_solax_checkpoints(export)
-            self._found = found.checkpoints
-            self.path, self.problems = CheckpointPath(self._found), found.problems
+            found = find_checkpoints(export, strategy, declaration)
+            self._found, self.problem = found.checkpoints, "; ".join(found.problems)
+            self._keep(self._found)
         self.package = survey.main_package
         self.warnings = survey.gaps.warnings(f"the {role}")
+
+    def _keep(self, checkpoints: Iterable[BaselineCheckpoint]) -> None:
+        for checkpoint in checkpoints:
+            self.ids.append(checkpoint.id)
+            if checkpoint.text is not None:
+                self.texts[checkpoint.id] = checkpoint.text
+
+    @property
+    def minimum_coverage(self) -> int:
+        """How many of the checkpoints a run on another path must name: half of them, at least two."""
+        if self._strategy == "solax_heuristic":
+            return MINIMUM_SEMANTIC_COVERAGE
+        return min(len(self.ids), max(MINIMUM_SEMANTIC_COVERAGE, (len(self.ids) + 1) // 2))
 
     @property
     def last_screen(self) -> WindowShown | None:
@@ -136,32 +135,7 @@ def _derived(
     events: Iterable[ExportedEvent], reader: ActionReader, like: Sequence[str] = ()
 ) -> Iterator[BaselineCheckpoint]:
     # Scrolls are no checkpoints and do not change other actions.
-    actions = reader.read(event for event in events if event.kind != "scroll")
-    return filter(None, checkpoints_of(actions, like))
-
-
-class Baseline(Struct, frozen=True):
-    """The recording side of a comparison. ``problem`` is the reason why nothing can be compared with it.
-
-    ``minimum_coverage`` is how many of the checkpoints a run on another path must name. ``summary`` returns one
-    line about the checkpoint at a position.
-    """
-
-    strategy: CompareStrategy
-    package: str | None
-    path: CheckpointPath
-    problem: str | None
-    minimum_coverage: int
-    summary: Callable[[int], str]
-
-
-def build_baseline(recording: ComparedRecording, strategy: CompareStrategy) -> Baseline:
-    count = len(recording.path)
-    minimum = MINIMUM_SEMANTIC_COVERAGE
-    if strategy != "solax_heuristic":
-        minimum = min(count, max(MINIMUM_SEMANTIC_COVERAGE, (count + 1) // 2))  # half of them, at least two
-    problem = "; ".join(recording.problems) or None
-    return Baseline(strategy, recording.package, recording.path, problem, minimum, recording.summary)
+    return name_checkpoints(reader.read(event for event in events if event.kind != "scroll"), like)
 
 
 def read_baseline(path: str) -> Export:
@@ -172,7 +146,7 @@ def read_baseline(path: str) -> Export:
 def read_result(path: str) -> SkillResult | Export:
     """The run in a saved document, or the export of a second recording."""
     with _opened(path, "result") as file:
-        if is_export(file.read(_HEAD_BYTES)) and not _contains(file, b'"skillResult"'):
+        if is_export(file.read(HEAD_BYTES)) and not _contains(file, b'"skillResult"'):
             file.seek(0)
             return _export(path, "result", file)
         file.seek(0)
@@ -191,6 +165,12 @@ def read_result(path: str) -> SkillResult | Export:
     if run is None:
         raise unusable(path, "result", "its skillResult is null: the skill printed no result frame")
     return run
+
+
+def is_recording(path: str) -> bool:
+    """Whether the run in a file is a recording itself."""
+    with _opened(path, "result") as file:
+        return b'"recording_header"' in file.read(HEAD_BYTES).lstrip().partition(b"\n")[0]
 
 
 def declaration_beside(baseline_path: str) -> str | None:

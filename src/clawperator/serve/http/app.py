@@ -2,46 +2,45 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from clawperator import __version__
 from clawperator._base.deadline import Deadline
 from clawperator._base.notes import trace
+from clawperator._base.typed import given
 from clawperator.device.run.host_log import log_event
 from clawperator.errors import ClawError
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.http.auth import Guard
-from clawperator.serve.http.calls import Services, given, perform
-from clawperator.serve.http.documents import FileNameRequest, Health, Nothing, OnDevice, SessionRequest
+from clawperator.serve.http.calls import Services, Workers, perform
+from clawperator.serve.http.documents import OnDevice, RanExecution
 from clawperator.serve.http.errors import DeviceFailure, error_response, internal_error, success_response
-from clawperator.serve.http.openapi import describe_routes
+from clawperator.serve.http.executions import naming_requests
 from clawperator.serve.http.requests import (
     BODY_SECONDS,
+    HttpRoute,
     headers_of,
     read_body,
     read_request,
     replayed,
     while_connected,
 )
-from clawperator.serve.http.route import HttpRoute
 from clawperator.serve.http.routes import ROUTES
 from clawperator.serve.http.sse import EventHub, EventLimits
-from clawperator.serve.http.turns import ReadTurns
-from clawperator.serve.http.workers import Workers
-from clawperator.serve.page.files import ASSET_FOLDER, ASSET_PATH, FileAnswer, asset_response, page_response
+from clawperator.serve.page.files import ASSET_FOLDER, ASSET_PATH, FileAnswer
 from clawperator.serve.page.handlers import WaitForState
 from clawperator.serve.page.live_recordings import LiveRecordings
 from clawperator.serve.page.watched_screens import WatchedScreens, encode_state
 
+_MOST_WAITING = 16
 # Where the path of the route is kept for the log: a path as it was sent may hold anything.
 _ROUTE_PATH = "clawperator.path"
 _HEADERS = (
@@ -49,8 +48,49 @@ _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 )
-
 Lifespan = Callable[[], AbstractAsyncContextManager[None]]
+
+
+class ReadTurns:
+    """One turn at a time for each device, in the order of the requests. Used by the event loop only.
+
+    Requests wait here and not in threads, which other devices need. A client that disconnects while it waits
+    leaves the queue; one whose turn has come keeps it, as every call goes on without its client.
+    """
+
+    def __init__(self) -> None:
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._requests: Counter[str] = Counter()
+
+    def waiting(self, device: str) -> int:
+        return max(0, self._requests[device] - 1)
+
+    @asynccontextmanager
+    async def turn(self, device: str, seconds: float, receive: Receive) -> AsyncIterator[bool]:
+        """Wait for the turn while the client is connected. False when it does not come, or too many wait."""
+        if self.waiting(device) >= _MOST_WAITING:
+            yield False
+            return
+        lock = self._locks.setdefault(device, asyncio.Lock())
+        self._requests[device] += 1
+        has_turn = False
+        try:
+            has_turn = await while_connected(receive, _acquire(lock, seconds))
+            yield has_turn
+        finally:
+            if has_turn:
+                lock.release()
+            self._requests[device] -= 1
+            if not self._requests[device]:
+                del self._requests[device], self._locks[device]
+
+
+async def _acquire(lock: asyncio.Lock, seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            return await lock.acquire()
+    except TimeoutError:
+        return False
 
 
 class MountedApp(Struct, frozen=True):
@@ -74,7 +114,6 @@ class HttpApp:
         *,
         mounts: Sequence[MountedApp] = (),
         limits: EventLimits | None = None,
-        body_seconds: float = BODY_SECONDS,
     ) -> None:
         self.guard = guard
         self.services = Services(
@@ -82,10 +121,9 @@ class HttpApp:
         )
         self.turns = ReadTurns()
         self.is_stopping = False
-        self._body_seconds = body_seconds
+        self._body_seconds = BODY_SECONDS
         self._public = frozenset((route.method, route.path) for route in ROUTES if route.public)
         self._mounts = mounts
-        self._description = b""
         self._router = Router(
             self._routes(), redirect_slashes=False, default=_no_route, lifespan=lambda _: self._running()
         )
@@ -131,7 +169,9 @@ class HttpApp:
             self._check(scope)
             await self._dispatch(scope, receive, exchange.send)
         except ClawError as e:
-            await exchange.fail(error_response(e), receive)
+            await exchange.fail(error_response(e, for_page=self._is_page(scope)), receive)
+        except DeviceFailure as e:
+            await exchange.fail(error_response(e.error, e.serial, for_page=self._is_page(scope)), receive)
         except asyncio.CancelledError:  # the server stops, and the call did not end in time
             await exchange.fail(error_response(_cut_off()), receive)
             raise
@@ -151,84 +191,47 @@ class HttpApp:
         if self.is_stopping:
             raise ClawError("SERVER_STOPPING", "the server is stopping", operation="serve")
 
+    def _is_page(self, scope: Scope) -> bool:
+        """Whether a browser sent the request: its user reads hints, and has a command line."""
+        return self.guard.cookie_of(headers_of(scope)) is not None
+
     async def answer(self, route: HttpRoute, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request that has passed the checks."""
         request = await read_request(route, scope, receive, self._body_seconds)
-        if route.special == "events":
-            last_id = headers_of(scope).get(b"last-event-id")
-            client = self.services.events.subscribe(None if last_id is None else last_id.decode("latin-1"))
-            await self.services.events.stream(client, receive, send)
-            return
-        response = self._special(route, request, scope)
-        if response is None:
-            response = await self._perform(route, request, receive)
+        if route.endpoint is not None:
+            response = route.endpoint(request, scope, self.guard, self.services)
+        else:
+            response = await self._perform(route, request, receive, for_page=self._is_page(scope))
         await response(scope, receive, send)
 
-    async def _perform(self, route: HttpRoute, request: Struct, receive: Receive) -> Response:
+    async def _perform(self, route: HttpRoute, request: Struct, receive: Receive, *, for_page: bool) -> Response:
         assert route.work is not None
-        work = partial(perform, self.services, route.rule, request, route.work, route.seconds)
+        work = partial(perform, self.services, request, route.work, route.seconds)
         seconds = route.read_seconds(request)
-        try:
-            if seconds is None:
-                found = await self.services.workers.run(lambda: _prepared(work()))
-            else:
-                assert isinstance(request, OnDevice)
-                device = given(request.deviceId) or self.services.access.options.device or ""
-                turn = Deadline(seconds)
-                async with self.turns.turn(device, seconds, receive) as has_turn:
-                    own = partial(work, turn=turn if has_turn else None)
-                    found = await self.services.workers.run(lambda: _prepared(own()))
-            if isinstance(found, WaitForState):
-                waiting = self.services.screens.wait(found.live, found.since, found.seconds)
-                return success_response(encode_state(await while_connected(receive, waiting), found.since))
-        except DeviceFailure as e:
-            return error_response(e.error, e.serial)
+        if seconds is None:
+            found = await self.services.workers.run(lambda: _prepared(work(), for_page=for_page))
+        else:
+            assert isinstance(request, OnDevice)
+            device = given(request.deviceId) or self.services.access.options.device or ""
+            turn = Deadline(seconds)
+            async with self.turns.turn(device, seconds, receive) as has_turn:
+                own = partial(work, turn=turn if has_turn else None)
+                found = await self.services.workers.run(lambda: _prepared(own(), for_page=for_page))
+        if isinstance(found, WaitForState):
+            waiting = self.services.screens.wait(found.live, found.since, found.seconds)
+            return success_response(encode_state(await while_connected(receive, waiting), found.since))
         return found
 
-    def _special(self, route: HttpRoute, request: Struct, scope: Scope) -> Response | None:
-        if route.special == "page":
-            return page_response()
-        if route.special == "asset":
-            assert isinstance(request, FileNameRequest)
-            return asset_response(request.name)
-        if route.special == "health":
-            return success_response(Health(__version__))
-        if route.special == "openapi":
-            self._description = self._description or msgspec.json.encode(describe_routes(ROUTES))
-            return Response(self._description, media_type="application/json")
-        if route.special == "open session":
-            assert isinstance(request, SessionRequest)
-            return self._open_session(request)
-        if route.special == "close session":
-            return self._close_session(scope)
-        return None
 
-    def _open_session(self, request: SessionRequest) -> Response:
-        if not self.guard.may_open_session(request.token):
-            raise self.guard.unauthorized(
-                "this is not the token of the server, or the code has expired or was used"
-            )
-        sessions = self.guard.sessions
-        response = success_response(Nothing())
-        response.headers["Set-Cookie"] = self.guard.set_cookie(sessions.issue(), sessions.seconds)
-        return response
-
-    def _close_session(self, scope: Scope) -> Response:
-        cookie = self.guard.cookie_of(headers_of(scope))
-        if cookie is not None:
-            self.guard.sessions.end(cookie)
-        response = success_response(Nothing())
-        response.headers["Set-Cookie"] = self.guard.set_cookie("", 0)
-        return response
-
-
-def _prepared(answer: Any) -> Response | WaitForState:
+def _prepared(answer: Any, *, for_page: bool) -> Response | WaitForState:
     """The response of a finished call; a call that waits is finished in the event loop."""
     if isinstance(answer, WaitForState):
         return answer
     if isinstance(answer, FileAnswer):
         return Response(answer.data, media_type=answer.media_type, headers=answer.headers)
-    return success_response(answer)
+    return success_response(
+        naming_requests(answer) if isinstance(answer, RanExecution) and not for_page else answer
+    )
 
 
 class _PathApp:

@@ -129,10 +129,6 @@ class Address(Struct, frozen=True):
     names: tuple[str, ...] = ()
 
     @property
-    def is_loopback(self) -> bool:
-        return is_loopback(self.host)
-
-    @property
     def url(self) -> str:
         shown = "127.0.0.1" if self.host in _WILDCARDS else self.host
         return f"http://[{shown}]:{self.port}/" if ":" in shown else f"http://{shown}:{self.port}/"
@@ -186,7 +182,7 @@ class Guard:
         self.cookie = f"clawperator_{address.port}"
         self._token = token.encode()
         # Other computers do not learn a path of this one.
-        self._hint = f"The token is in {token_file}." if token_file and address.is_loopback else None
+        self._hint = f"The token is in {token_file}." if token_file and is_loopback(address.host) else None
 
     def check_source(self, headers: Mapping[bytes, bytes]) -> None:
         """``HOST_NOT_ALLOWED`` or ``ORIGIN_NOT_ALLOWED`` unless the request is meant for this server."""

@@ -1,27 +1,66 @@
-"""One call of a route: the policy and the folder in force, and what handlers share."""
+"""One call of a route: its thread, the policy and the folder in force, and what handlers share."""
 
-from collections.abc import Callable, Iterator, Mapping
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline, limited
-from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
+from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.confinement import Use, WorkingFolder, confine, confining
-from clawperator.agent.ports import ToolCall, ToolContext, ToolResult
-from clawperator.commands.registry import find_by_path
 from clawperator.errors import ClawError
-from clawperator.policy.commands import command_entry
-from clawperator.policy.gate import PolicyGate, check_calls, enforcing
-from clawperator.policy.rules import GovernedCall
+from clawperator.policy.gate import PolicyGate, enforcing
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.http.sse import EventHub
-from clawperator.serve.http.workers import Workers
 from clawperator.serve.page.live_recordings import LiveRecordings
 from clawperator.serve.page.watched_screens import WatchedScreens
 
 T = TypeVar("T")
+_MOST_THREADS = 32
+_MOST_WAITING = 128
+_POLL_SECONDS = 0.02
+
+
+class Workers:
+    """A limited number of threads. The process does not wait for work that does not stop in time.
+
+    Work has deadlines of its own, and goes on when its client disconnects: what an execution does on a device
+    must not depend on a connection. ``stopping`` is set when running work should end.
+    """
+
+    def __init__(self) -> None:
+        self.stopping = threading.Event()
+        self._pool = ThreadPoolExecutor(_MOST_THREADS, "serve")
+        self._lock = threading.Lock()
+        self._unfinished = 0
+
+    @property
+    def is_idle(self) -> bool:
+        return self._unfinished == 0
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """The result of the work, in a thread. ``SERVER_BUSY`` when too much is waiting."""
+        with self._lock:
+            if self._unfinished >= _MOST_THREADS + _MOST_WAITING:
+                message = f"{self._unfinished} calls are running or waiting"
+                raise ClawError("SERVER_BUSY", message, operation="serve")
+            self._unfinished += 1
+        running = self._pool.submit(work)
+        running.add_done_callback(self._count)
+        return await asyncio.wrap_future(running)
+
+    def _count(self, _: object) -> None:
+        with self._lock:
+            self._unfinished -= 1
+
+    async def drain(self, seconds: float) -> None:
+        """Wait until nothing runs, but not longer than these seconds."""
+        deadline = Deadline(seconds)
+        while not self.is_idle and not deadline.is_over:  # noqa: ASYNC110 - threads finish the work
+            await asyncio.sleep(_POLL_SECONDS)
 
 
 class Services(Struct, frozen=True):
@@ -36,38 +75,6 @@ class Services(Struct, frozen=True):
     @property
     def folder(self) -> WorkingFolder:
         return WorkingFolder(self.access.options.folder, self.access.options.sessions)
-
-
-class CommandRule(Struct, frozen=True):
-    """The command that a route equals: a policy decides on the route as on that command.
-
-    ``words`` are the fields that are its words; ``flags`` are those that are its flags, by their flags' names.
-    """
-
-    command: str
-    words: tuple[str, ...] = ()
-    flags: Mapping[str, str] = {}
-
-    def call(self, request: Struct) -> GovernedCall:
-        command = find_by_path(self.command.split())
-        assert command is not None, self.command
-        words = tuple(text for name in self.words for text in _texts(getattr(request, name)))
-        values = {
-            flag: texts for name, flag in self.flags.items() if (texts := tuple(_texts(getattr(request, name))))
-        }
-        return command_entry(command, self.command, words, values), {}
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """The value of a field as a command line has it; nothing when it was not given."""
-    if value is UNSET or value is False:
-        return
-    if isinstance(value, dict):
-        yield from (f"{name}={setting}" for name, setting in value.items())
-    elif isinstance(value, list):
-        yield from map(str, value)
-    else:
-        yield str(value)
 
 
 class HttpCall(Struct, frozen=True):
@@ -101,25 +108,9 @@ class HttpCall(Struct, frozen=True):
         """A path that the client named, resolved. ``PERMISSION_DENIED`` outside the folder of the server."""
         return confine(self.services.folder, path, operation, use)
 
-    def tool(self, name: str, params: Mapping[str, Any], device: str | UnsetType = UNSET) -> Any:
-        """The result of a tool, under the policy. Raises its error."""
-        result = self.run_tool(name, params, device)
-        if result.error is not None:
-            raise result.error
-        return result.result
 
-    def run_tool(self, name: str, params: Mapping[str, Any], device: str | UnsetType = UNSET) -> ToolResult:
-        """Run a tool under the policy. Its result may have an error."""
-        context: ToolContext = replace(self.access.context(self.deadline), device=self.serial(device))
-        try:
-            return self.access.registry.call(ToolCall(name, dict(params)), context)
-        except TurnCancelledError:
-            raise ClawError("INTERRUPTED", f"{name} was interrupted", operation=name) from None
-
-
-def perform(  # noqa: PLR0913 - the facts of one call
+def perform(
     services: Services,
-    rule: CommandRule | None,
     request: Struct,
     work: Callable[[Any, HttpCall], T],
     seconds: float,
@@ -129,11 +120,4 @@ def perform(  # noqa: PLR0913 - the facts of one call
     """Run the work of a route in this thread: under the policy, in the folder, and within its time."""
     call = HttpCall(services, TurnDeadline(seconds), turn)
     with enforcing(PolicyGate(services.access.policy)), confining(services.folder), limited(seconds):
-        if rule is not None:
-            check_calls([rule.call(request)])
         return work(request, call)
-
-
-def given(value: T | UnsetType) -> T | None:
-    """The value of a field, or None when the client did not send it."""
-    return None if value is UNSET else value

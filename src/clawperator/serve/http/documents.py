@@ -4,15 +4,17 @@ A request has the parameters of its path, then those of its query (GET and DELET
 not named here are refused: a misspelt ``deviceId`` must not act on another device.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from clawperator.contract.action_params import PACKAGE_NAME, SESSION_ID, KeyName
 from clawperator.contract.limits import MAX_ID_LENGTH
 from clawperator.contract.results import ResultEnvelope
-from clawperator.device.serials import MAX_SERIAL_BYTES
-from clawperator.serve.page.watched_screens import MAX_WAIT_MS, LeaseHolder, ScreenProblem
+from clawperator.device.adb.client import MAX_SERIAL_BYTES
+from clawperator.serve.page.watched_screens import MAX_WAIT_MS, LiveState
 
 DeviceId = Annotated[
     str,
@@ -50,14 +52,6 @@ class OnDevice(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class ExecuteRequest(OnDevice, frozen=True, kw_only=True):
     execution: Any
-
-
-class ScreenshotRequest(OnDevice, frozen=True, kw_only=True):
-    path: FilePath | UnsetType = UNSET
-
-
-class RecordingRequest(OnDevice, frozen=True, kw_only=True):
-    sessionId: SessionId | UnsetType = UNSET
 
 
 class LiveRequest(OnDevice, frozen=True, kw_only=True):
@@ -170,28 +164,23 @@ class OutlineLine(Struct, frozen=True):
     node: int
 
 
-class LiveAnswer(Struct, frozen=True, kw_only=True):
-    """The state of a device. Its screen is left out when the state is the one that the client knows."""
-
-    deviceId: str
-    simulated: bool
-    stateId: str
-    pictureId: str
-    screenId: str
-    package: str
-    width: int
-    height: int
-    awake: bool
-    readOnly: Annotated[bool, Meta(description="whether the permissions of the server forbid all touches")]
-    canReset: Annotated[bool, Meta(description="whether it is a simulated phone that the server may reset")]
-    recording: str | None
-    busy: LeaseHolder | None
-    error: ScreenProblem | None
-    nodes: list[ShownNode] | UnsetType = UNSET
-    cutNodes: int | UnsetType = UNSET
-    outline: list[OutlineLine] | UnsetType = UNSET
-    notices: list[str] | UnsetType = UNSET
-    drawing: Annotated[Any, Meta(description="what the page draws; its form may change")] = UNSET
+# The parts of a screen, which are encoded once for all readers.
+_SCREEN: Mapping[str, Any] = {
+    "nodes": list[ShownNode],
+    "cutNodes": int,
+    "outline": list[OutlineLine],
+    "notices": list[str],
+    "drawing": Annotated[Any, Meta(description="what the page draws; its form may change")],
+}
+LiveAnswer = msgspec.defstruct(
+    "LiveAnswer",
+    [
+        (own.name, _SCREEN[own.name] | UnsetType, UNSET) if own.name in _SCREEN else (own.name, own.type)
+        for own in msgspec.structs.fields(LiveState)
+    ],
+    namespace={"__doc__": LiveState.__doc__},
+    frozen=True,
+)
 
 
 class RankedSelector(Struct, frozen=True):

@@ -3,63 +3,89 @@
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
-from clawperator._base.secret_text import literal_pattern
-from clawperator.agent.redaction import map_strings
-from clawperator.agent.tools.plans import confine_plan
-from clawperator.agent.tools.privacy import mask_steps, plan_secrets
-from clawperator.contract.action_types import changes_device
+from clawperator.agent.tools.plans import confine_plan, naming_params, plan_secrets
+from clawperator.contract.action_params import changes_device
 from clawperator.contract.actions import ACTIONS
-from clawperator.contract.execution import Plan, single_action, validate
+from clawperator.contract.execution import Plan, new_command_id, new_execution, single_action, validate
 from clawperator.contract.results import ExecutionResult, ResultEnvelope
 from clawperator.device.discovery import resolve_device
 from clawperator.device.run.run import run_plan
+from clawperator.device.run.secrets import known_secrets, mask_envelope
 from clawperator.errors import ClawError
+from clawperator.operations.hints import translate
+from clawperator.operations.model import copied_fields
 from clawperator.policy.gate import approve
 from clawperator.serve.http.calls import HttpCall
-from clawperator.serve.http.documents import (
-    ExecuteRequest,
-    OnDevice,
-    RanExecution,
-    RecordingRequest,
-    ScreenshotRequest,
-)
-from clawperator.serve.http.errors import DeviceFailure, error_document
+from clawperator.serve.http.documents import ExecuteRequest, OnDevice, RanExecution
+from clawperator.serve.http.errors import DeviceFailure, describe_request, error_document
 from clawperator.serve.http.sse import EXECUTION, RESULT
-from clawperator.ui.node import HIDDEN
+from clawperator.ui.privacy import mask
 
 # A request that acts does not wait for a device in use. This is only for readers that hold its lease for a moment.
 _LEASE_SECONDS = 0.05
+# Fields of an execution that has none.
+_SOURCE, _DEFAULT_MS = "clawperator-http", 30_000
 
 
 def execute(request: ExecuteRequest, call: HttpCall) -> RanExecution:
     if request.execution is None:
         raise ClawError("MISSING_EXECUTION", "the body has no execution", operation="execute")
-    return _run(request.execution, request, call)
+    return _run(_completed(request.execution), request, call, whole=("exec", ""))
 
 
-def snapshot(request: OnDevice, call: HttpCall) -> RanExecution:
-    return _run(single_action("snapshot_ui"), request, call)
+def _completed(document: Any) -> Any:
+    """The execution with the fields that a client may leave out: all but its actions, and their ids."""
+    actions = document.get("actions") if isinstance(document, dict) else None
+    if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
+        return document  # which is refused
+    made = new_execution(
+        actions,
+        command_id=document.get("commandId", new_command_id("http-")),
+        source=_SOURCE,
+        timeout_ms=_DEFAULT_MS,
+    )
+    return {**made, **document, "actions": made["actions"]}
 
 
-def screenshot(request: ScreenshotRequest, call: HttpCall) -> RanExecution:
-    params = {} if request.path is UNSET else {"path": request.path}
-    return _run(single_action("take_screenshot", params), request, call)
+def action_request(name: str, action: str, **types: Any) -> type[Struct]:
+    """The request of a route that runs one action: the device, its Operator and the parameters of the action.
+
+    ``types`` are other types of parameters, whose errors have codes of their own.
+    """
+    fields = [
+        (own, types.get(own, type_), default) for own, type_, default in copied_fields(ACTIONS[action].params)
+    ]
+    return msgspec.defstruct(name, fields, bases=(OnDevice,), frozen=True, kw_only=True, omit_defaults=True)
 
 
-def start_recording(request: RecordingRequest, call: HttpCall) -> RanExecution:
-    return _run(single_action("start_recording", _session(request)), request, call)
+def run_action(action: str, request: OnDevice, call: HttpCall) -> RanExecution:
+    try:
+        return _run(_action_document(action, request), request, call)
+    except ClawError as e:
+        raise naming_params(e) from e.__cause__
 
 
-def stop_recording(request: RecordingRequest, call: HttpCall) -> RanExecution:
-    return _run(single_action("stop_recording", _session(request)), request, call)
+def _action_document(action: str, request: OnDevice) -> dict[str, Any]:
+    given: dict[str, Any] = msgspec.to_builtins(request)
+    params = {name: value for name, value in given.items() if name not in OnDevice.__struct_fields__}
+    return single_action(action, params or None)
 
 
-def read_seconds(request: OnDevice) -> float | None:
+def action_seconds(action: str, request: OnDevice) -> float | None:
+    return _read_seconds(_action_document(action, request))
+
+
+def execution_seconds(request: ExecuteRequest) -> float | None:
+    return _read_seconds(_completed(request.execution))
+
+
+def _read_seconds(document: Any) -> float | None:
     """How long an execution that only reads may wait for its turn: its own timeout. None when it acts."""
     try:
-        plan = validate(request.execution if isinstance(request, ExecuteRequest) else single_action("snapshot_ui"))
+        plan = validate(document)
     except ClawError:  # the call reports it
         return None
     if any(changes_device(action.type) for action in plan.execution.actions):
@@ -67,14 +93,11 @@ def read_seconds(request: OnDevice) -> float | None:
     return plan.execution.timeoutMs / 1000
 
 
-def _session(request: RecordingRequest) -> dict[str, str]:
-    return {} if request.sessionId is UNSET else {"sessionId": request.sessionId}
-
-
-def _run(document: Any, request: OnDevice, call: HttpCall) -> RanExecution:
+def _run(document: Any, request: OnDevice, call: HttpCall, whole: tuple[str, str] | None = None) -> RanExecution:
     """Run an execution. Its events are published before the response is sent."""
     options = call.access.options
-    plan = confine_plan(validate(document), call.services.folder, "execute")
+    approved = approve(confine_plan(validate(document), call.services.folder, "execute"), whole=whole)
+    plan = approved.plan
     named = call.serial(request.deviceId)
     try:
         device = resolve_device(named)
@@ -85,7 +108,7 @@ def _run(document: Any, request: OnDevice, call: HttpCall) -> RanExecution:
     left = None if call.turn is None else call.turn.within(plan.execution.timeoutMs / 1000)
     try:
         ran = run_plan(
-            approve(plan),
+            approved,
             device,
             package=call.package(request.operatorPackage),
             backend=options.backend,
@@ -101,13 +124,22 @@ def _run(document: Any, request: OnDevice, call: HttpCall) -> RanExecution:
     return RanExecution(ran.envelope, device.serial, ran.backend, ran.operatorPackage)
 
 
+def naming_requests(answer: RanExecution) -> RanExecution:
+    """The answer of an execution with requests in its hints."""
+    envelope = answer.envelope
+    hint = translate(envelope.hint, describe_request) if isinstance(envelope.hint, str) else envelope.hint
+    hints = [translate(step.data.get("hint", ""), describe_request) for step in envelope.stepResults]
+    steps = [
+        replace(step, data={**step.data, "hint": own}) if own else step
+        for step, own in zip(envelope.stepResults, hints, strict=True)
+    ]
+    return replace(answer, envelope=replace(envelope, hint=hint, stepResults=steps))
+
+
 def _publish_result(plan: Plan, ran: ExecutionResult, call: HttpCall) -> None:
-    envelope, serial = ran.envelope, ran.deviceId
-    secrets = _secrets(plan, envelope)
-    if secrets:
-        steps = mask_steps(envelope.stepResults, secrets)
-        envelope = msgspec.structs.replace(envelope, stepResults=steps)
-    encoded = Raw(msgspec.json.encode(envelope))  # an envelope may hold a whole screen: encode it once
+    serial, secrets = ran.deviceId, _secrets(plan, ran.envelope)
+    # An envelope may hold a whole screen: encode it once.
+    encoded = Raw(msgspec.json.encode(mask_envelope(ran.envelope, secrets)))
     answer = {
         "ok": True,
         "envelope": encoded,
@@ -121,7 +153,7 @@ def _publish_result(plan: Plan, ran: ExecutionResult, call: HttpCall) -> None:
 def _publish_failure(plan: Plan, error: ClawError, serial: str, call: HttpCall) -> None:
     secrets = _secrets(plan, None)
     envelope = ResultEnvelope(plan.execution.commandId, plan.execution.taskId, "failed", [], error.code)
-    failure = _masked_error(error, serial, secrets)
+    failure = mask(error_document(error, serial), secrets)
     _publish(call, serial, _masked_input(plan, secrets), Raw(msgspec.json.encode(envelope)), failure)
 
 
@@ -135,31 +167,15 @@ def _publish(call: HttpCall, serial: str, document: dict[str, Any], envelope: Ra
 
 
 def _secrets(plan: Plan, envelope: ResultEnvelope | None) -> tuple[str, ...]:
-    """Texts that may have gone into a password field: other clients must not see them."""
-    if not any(ACTIONS[action.type].typed_param for action in plan.execution.actions):
-        return ()
-    return plan_secrets(plan, envelope, None)
+    """The declared secrets, and texts that may have gone into a password field: no other client may see them."""
+    typed = plan_secrets(plan, envelope, None)
+    return (*typed, *known_secrets())
 
 
 def _masked_input(plan: Plan, secrets: tuple[str, ...]) -> dict[str, Any]:
-    """The plan with dots in place of each secret text that it types."""
-    if not secrets:
-        return plan.document
-    return {**plan.document, "actions": [_masked_action(action, secrets) for action in plan.document["actions"]]}
-
-
-def _masked_action(action: dict[str, Any], secrets: tuple[str, ...]) -> dict[str, Any]:
-    param = ACTIONS[action["type"]].typed_param
-    params = action.get("params", {})
-    if not param or params.get(param) not in secrets:
-        return action
-    return {**action, "params": {**params, param: HIDDEN}}
-
-
-def _masked_error(error: ClawError, serial: str, secrets: tuple[str, ...]) -> dict[str, Any]:
-    document = error_document(error, serial)
-    pattern = literal_pattern(secrets)
-    if pattern is None:
-        return document
-    masked: dict[str, Any] = map_strings(document, lambda text, name: pattern.sub(HIDDEN, text) if name else text)
-    return masked
+    """The plan with dots for each secret in the parameters of its actions."""
+    actions = [
+        {**action, "params": mask(action["params"], secrets)} if "params" in action else action
+        for action in plan.document["actions"]
+    ]
+    return {**plan.document, "actions": actions}

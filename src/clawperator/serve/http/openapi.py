@@ -4,19 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from clawperator import __version__
 from clawperator.errors import CODES
 from clawperator.schemas import schema
 from clawperator.serve.http.errors import statuses_of
-from clawperator.serve.http.requests import MAX_BODY_BYTES
-from clawperator.serve.http.route import HttpRoute
-from clawperator.serve.page.files import MEDIA_TYPES
+from clawperator.serve.http.requests import JSON, MAX_BODY_BYTES, HttpRoute
 
 _COMPONENTS = "#/components/schemas/"
-_DEFS = "#/$defs/"
 _ERROR = "ErrorAnswer"
+_STREAM = ("text/event-stream",)
+_EVENTS = "heartbeat, clawperator:result, clawperator:execution, clawperator:lost, clawperator:closed"
 # Errors that every route can answer with, and those of routes with a body and of routes that need a token.
 _ALWAYS = ("HOST_NOT_ALLOWED", "ORIGIN_NOT_ALLOWED", "INTERNAL_SERVER_ERROR", "SERVER_BUSY", "SERVER_STOPPING")
 _WITH_BODY = ("INVALID_BODY", "INVALID_JSON", "UNSUPPORTED_MEDIA_TYPE", "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT")
@@ -30,9 +28,15 @@ def describe_routes(routes: Sequence[HttpRoute]) -> Document:
     """The whole description."""
     types = list(dict.fromkeys(kind for route in routes for kind in (route.request, route.answer)))
     _, found = msgspec.json.schema_components(types, ref_template=_COMPONENTS + "{name}")
-    execution = _moved(schema("execution"))
+    # References to its definitions become references to components.
+    moved = msgspec.json.encode(schema("execution")).replace(b'"#/$defs/', f'"{_COMPONENTS}'.encode())
+    execution = msgspec.json.decode(moved)
     components = {**found, **execution.pop("$defs"), _ERROR: _error()}
     components["ExecutionDocument"] = {"$ref": execution["$ref"], "description": execution["description"]}
+    # The server fills in the other fields, and the ids of actions.
+    components["ExecutionShape"]["required"] = ["actions"]
+    for action in components["ActionShape"]["anyOf"]:
+        action["required"].remove("id")
     paths: Document = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, components)
@@ -63,7 +67,7 @@ def _operation(route: HttpRoute, components: Document) -> Document:
 
 
 def _parameters(route: HttpRoute, components: Document) -> list[Document]:
-    shape = _shape(route.request, components)
+    shape = components[route.request.__name__]
     parameters = []
     for name, kind in shape["properties"].items():
         in_path = name in route.path_fields
@@ -73,7 +77,7 @@ def _parameters(route: HttpRoute, components: Document) -> list[Document]:
         parameters.append(
             {"name": name, "in": "path" if in_path else "query", "required": required, "schema": kind}
         )
-    if route.special == "events":
+    if route.media_types == _STREAM:
         text = {"type": "string", "maxLength": 64}
         parameters.append({"name": "Last-Event-ID", "in": "header", "required": False, "schema": text})
     return parameters
@@ -81,7 +85,7 @@ def _parameters(route: HttpRoute, components: Document) -> list[Document]:
 
 def _body(route: HttpRoute, components: Document) -> Document:
     """The fields of the body; those of the path are not among them."""
-    shape = _shape(route.request, components)
+    shape = components[route.request.__name__]
     properties = {name: kind for name, kind in shape["properties"].items() if name not in route.path_fields}
     required = [name for name in shape.get("required", ()) if name in properties]
     if "execution" in properties:
@@ -90,26 +94,16 @@ def _body(route: HttpRoute, components: Document) -> Document:
     return {"required": bool(required), "content": {"application/json": {"schema": body}}}
 
 
-def _shape(kind: type[Struct], components: Document) -> Document:
-    found: Document = components[kind.__name__]
-    return found
-
-
 def _success(route: HttpRoute) -> Document:
-    if route.special == "page":
-        return {"description": "The page.", "content": {"text/html": {"schema": {"type": "string"}}}}
-    if route.special == "events":
-        text = "heartbeat, clawperator:result, clawperator:execution, clawperator:lost, clawperator:closed"
-        content = {"text/event-stream": {"schema": {"type": "string"}}}
-        return {"description": f"Events until the client disconnects: {text}.", "content": content}
-    if route.special == "asset" or route.media_type != "application/json":
-        kinds = sorted(MEDIA_TYPES.values()) if route.special == "asset" else [route.media_type]
-        return {"description": route.summary, "content": {kind: {"schema": {"type": "string"}} for kind in kinds}}
-    if route.special == "openapi":
-        return {"description": route.summary, "content": {"application/json": {"schema": {"type": "object"}}}}
     ok = {"type": "object", "properties": {"ok": {"const": True}}, "required": ["ok"]}
-    answer = {"allOf": [ok, {"$ref": _COMPONENTS + route.answer.__name__}]}
-    return {"description": route.summary, "content": {"application/json": {"schema": answer}}}
+    answer: Document = {"allOf": [ok, {"$ref": _COMPONENTS + route.answer.__name__}]}
+    if route.path == "/openapi.json":
+        answer = {"type": "object"}
+    elif route.media_types != (JSON,):
+        answer = {"type": "string"}
+    events = f" Until the client disconnects: {_EVENTS}." if route.media_types == _STREAM else ""
+    content = {kind: {"schema": answer} for kind in route.media_types}
+    return {"description": route.summary + events, "content": content}
 
 
 def _failures(route: HttpRoute) -> Document:
@@ -139,12 +133,3 @@ def _error() -> Document:
         "properties": {"ok": {"const": False}, "error": error, "deviceId": {"type": "string"}},
         "required": ["ok", "error"],
     }
-
-
-def _moved(value: Any) -> Any:
-    """The schema with its references to definitions as references to components."""
-    if isinstance(value, dict):
-        return {name: _moved(below) for name, below in value.items()}
-    if isinstance(value, list):
-        return [_moved(below) for below in value]
-    return _COMPONENTS + value[len(_DEFS) :] if isinstance(value, str) and value.startswith(_DEFS) else value

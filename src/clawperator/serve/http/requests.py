@@ -1,19 +1,61 @@
 """Read the request of a route: path, query and body into its type, with a typed error for everything else."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping
-from functools import cache
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Struct
-from starlette.types import Message, Receive, Scope
+from starlette.types import ASGIApp, Message, Receive, Scope
 
 from clawperator._base.typed import convert, decode
+from clawperator.contract.fields import ParamField, fields_of
 from clawperator.contract.issues import struct_issues
 from clawperator.errors import ClawError
-from clawperator.serve.http.route import HttpRoute
+from clawperator.serve.http.auth import Guard
+from clawperator.serve.http.calls import HttpCall, Services
+from clawperator.serve.http.documents import NoFields, Nothing
+
+Method = Literal["GET", "POST", "DELETE"]
+# Answers a request in the event loop.
+Endpoint = Callable[[Any, Scope, Guard, Services], ASGIApp]
+JSON = "application/json"
+
+# How long a call may take before its deadlines end. An execution takes 120 seconds at most.
+SHORT_SECONDS, EXECUTION_SECONDS = 60.0, 130.0
+
+
+class HttpRoute(Struct, frozen=True, kw_only=True):
+    """One route. ``answer`` is the type of a successful answer, without its ``ok``; ``errors`` are typical codes.
+
+    ``work`` runs in a thread, for at most ``seconds``, and passes the gate. A route with an ``endpoint`` has none.
+    A ``public`` route needs no token. ``read_seconds`` returns how long a request that only reads a device may
+    wait for its turn, or None for one that acts. An answer of other ``media_types`` than JSON has no ``answer``.
+    """
+
+    method: Method
+    path: str
+    summary: str
+    request: type[Struct] = NoFields
+    answer: type[Struct] = Nothing
+    work: Callable[[Any, HttpCall], Any] | None = None
+    errors: tuple[str, ...] = ()
+    seconds: float = SHORT_SECONDS
+    read_seconds: Callable[[Any], float | None] = lambda _: None
+    endpoint: Endpoint | None = None
+    media_types: tuple[str, ...] = (JSON,)
+    public: bool = False
+
+    @property
+    def path_fields(self) -> tuple[str, ...]:
+        """The fields of the request that are in the path."""
+        return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
+
+    @property
+    def has_body(self) -> bool:
+        return self.method == "POST"
+
 
 T = TypeVar("T")
 
@@ -41,29 +83,19 @@ async def read_request(route: HttpRoute, scope: Scope, receive: Receive, seconds
         body = await read_body(headers_of(scope), receive, seconds)
         fields = _document(route, body)
     else:
-        fields = {
-            name: _number(value) if name in _numbers(route.request) else value for name, value in fields.items()
-        }
+        kinds = {field.name: field for field in fields_of(route.request)}
+        fields = {name: _read_text(value, kinds.get(name)) for name, value in fields.items()}
     in_path = scope.get("path_params", {})
     if twice := next((name for name in in_path if name in fields), None):
         raise _invalid(route, _general(route), f"unknown key: {twice}")
     return _typed(route, {**fields, **in_path})
 
 
-@cache
-def _numbers(request: type[Struct]) -> frozenset[str]:
-    """The fields that are whole numbers, which a query has as text."""
-    fields = msgspec.structs.fields(request)
-    kinds = {field.name: msgspec.inspect.type_info(field.type) for field in fields}
-    return frozenset(
-        name
-        for name, kind in kinds.items()
-        if isinstance(kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind, msgspec.inspect.IntType)
-    )
-
-
-def _number(text: Any) -> Any:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS else text
+def _read_text(text: str, field: ParamField | None) -> Any:
+    """A value of a query: numbers and switches are text there."""
+    if field is not None and field.takes_number and text.isascii() and text.isdecimal():
+        return int(text) if len(text) <= _MAX_DIGITS else text
+    return {"true": True, "false": False}.get(text, text) if field is not None and field.is_switch else text
 
 
 def headers_of(scope: Scope) -> dict[bytes, bytes]:

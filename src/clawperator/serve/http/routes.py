@@ -1,234 +1,309 @@
 """The table of routes: routing, validation, policy and the OpenAPI description derive from it."""
 
-from clawperator.operations.model import HOUR_SECONDS
-from clawperator.serve.http import documents as d
-from clawperator.serve.http import executions, handlers
-from clawperator.serve.http.calls import CommandRule
-from clawperator.serve.http.operations import operation_routes
-from clawperator.serve.http.route import EXECUTION_SECONDS, HttpRoute
-from clawperator.serve.page import handlers as page
-from clawperator.serve.page import recordings as page_recordings
-from clawperator.serve.page.files import ASSET_PATH
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
 
-_DEVICE = ("DEVICE_NOT_FOUND", "NO_DEVICES", "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED")
-_REQUEST = ("INVALID_DEVICE_ID", "INVALID_OPERATOR_PACKAGE")
+import msgspec
+from msgspec import Struct, UnsetType
+from msgspec.structs import replace
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from clawperator import __version__, schemas
+from clawperator.agent.tools.builtin import agent_caller, run_with_device
+from clawperator.contract.commands import resolve_handler
+from clawperator.operations.call import HTTP, check_operation
+from clawperator.operations.model import HOUR_SECONDS, Operation, all_operations, copied_fields, shape_of
+from clawperator.serve.http import documents as d
+from clawperator.serve.http import executions
+from clawperator.serve.http.auth import Guard
+from clawperator.serve.http.calls import HttpCall, Services
+from clawperator.serve.http.errors import success_response
+from clawperator.serve.http.openapi import describe_routes
+from clawperator.serve.http.requests import EXECUTION_SECONDS, HttpRoute, Method, headers_of
+from clawperator.serve.page import handlers as page
+from clawperator.serve.page.files import ASSET_PATH, MEDIA_TYPES, asset_response, page_response
+
+_DEVICE = (
+    *("INVALID_DEVICE_ID", "INVALID_OPERATOR_PACKAGE"),
+    *("DEVICE_NOT_FOUND", "NO_DEVICES", "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED"),
+)
 _RUN = (
-    *_REQUEST,
     *_DEVICE,
     "EXECUTION_CONFLICT_IN_FLIGHT",
     "EXECUTION_VALIDATION_FAILED",
     "OPERATOR_NOT_INSTALLED",
     "RESULT_ENVELOPE_TIMEOUT",
 )
-_SESSION_FLAG = {"sessionId": "--session-id"}
+
+# Endpoints
+
+
+def _page(_: d.NoFields, __: Scope, ___: Guard, ____: Services) -> ASGIApp:
+    return page_response()
+
+
+def _asset(request: d.FileNameRequest, __: Scope, ___: Guard, ____: Services) -> ASGIApp:
+    return asset_response(request.name)
+
+
+def _health(_: d.NoFields, __: Scope, ___: Guard, ____: Services) -> ASGIApp:
+    return success_response(d.Health(__version__))
+
+
+def _openapi(_: d.NoFields, __: Scope, ___: Guard, ____: Services) -> ASGIApp:
+    return Response(_description(), media_type="application/json")
+
+
+@cache
+def _description() -> bytes:
+    return msgspec.json.encode(describe_routes(ROUTES))
+
+
+def _open_session(request: d.SessionRequest, _: Scope, guard: Guard, __: Services) -> ASGIApp:
+    if not guard.may_open_session(request.token):
+        raise guard.unauthorized("this is not the token of the server, or the code has expired or was used")
+    response = success_response(d.Nothing())
+    response.headers["Set-Cookie"] = guard.set_cookie(guard.sessions.issue(), guard.sessions.seconds)
+    return response
+
+
+def _close_session(_: d.NoFields, scope: Scope, guard: Guard, __: Services) -> ASGIApp:
+    cookie = guard.cookie_of(headers_of(scope))
+    if cookie is not None:
+        guard.sessions.end(cookie)
+    response = success_response(d.Nothing())
+    response.headers["Set-Cookie"] = guard.set_cookie("", 0)
+    return response
+
+
+def _events(_: d.NoFields, scope: Scope, __: Guard, services: Services) -> ASGIApp:
+    last_id = headers_of(scope).get(b"last-event-id")
+    client = services.events.subscribe(None if last_id is None else last_id.decode("latin-1"))
+
+    async def stream(_: Scope, receive: Receive, send: Send) -> None:
+        await services.events.stream(client, receive, send)
+
+    return stream
+
+
+# Work
+
+
+def _get_schemas(_: d.NoFields, __: HttpCall) -> d.SchemaList:
+    check_operation("schema", HTTP)
+    return d.SchemaList([d.SchemaName(row["name"], row["description"]) for row in schemas.list_schemas()])
+
+
+def _get_schema(request: d.SchemaRequest, _: HttpCall) -> d.OneSchema:
+    check_operation("schema", HTTP, name=request.name)
+    return d.OneSchema(schemas.schema(request.name))
+
+
+# The routes of operations: one for each row that has one
+
+
+def operation_routes() -> tuple[HttpRoute, ...]:
+    return tuple(_operation_route(row) for row in all_operations() if row.route)
+
+
+def _operation_route(operation: Operation) -> HttpRoute:
+    method, path = operation.route.split()
+    return HttpRoute(
+        method=msgspec.convert(method, Method),
+        path=path,
+        summary=operation.summary,
+        request=_request_of(operation),
+        answer=_answer_of(operation),
+        work=partial(_run_operation, operation),
+        errors=(*(_DEVICE if operation.on_device else ()), *operation.errors),
+        seconds=operation.seconds,
+    )
+
+
+def _request_of(operation: Operation) -> type[Struct]:
+    """The parameters; those of an operation on a device with the device and its Operator."""
+    shape = shape_of(operation)
+    if not operation.on_device:
+        return shape
+    name = shape.__name__.removesuffix("Params") + "Request"
+    return msgspec.defstruct(
+        name, copied_fields(shape), bases=(d.OnDevice,), frozen=True, kw_only=True, rename="camel"
+    )
+
+
+def _answer_of(operation: Operation) -> type[Struct]:
+    """The result, or an object that has it as one member."""
+    result: type[Struct] = resolve_handler(operation.result)
+    if not operation.answer_as:
+        return result
+    name = operation.params.__name__.removesuffix("Params") + "Answer"
+    return msgspec.defstruct(name, [(operation.answer_as, result)], frozen=True)
+
+
+def _run_operation(operation: Operation, request: Any, http: HttpCall) -> Any:
+    caller = agent_caller(http.access.context(http.deadline))
+    caller = replace(caller, entry=HTTP, is_stopping=http.is_stopping)
+    if operation.on_device:
+        package = http.package(request.operatorPackage)
+        caller = replace(caller, device=http.serial(request.deviceId), operator_package=package)
+    names = shape_of(operation).__struct_fields__
+    params = operation.params(**{name: getattr(request, name) for name in names})
+    document = run_with_device(operation, params, caller)[1]
+    return {operation.answer_as: document} if operation.answer_as else document
+
+
+# The table
+
+
+def _endpoint(route: str, summary: str, endpoint: Callable[..., ASGIApp], **columns: Any) -> HttpRoute:
+    """A route that is answered in the event loop."""
+    method, path = route.split()
+    request = next(iter(endpoint.__annotations__.values()))
+    own = msgspec.convert(method, Method)
+    return HttpRoute(method=own, path=path, summary=summary, request=request, endpoint=endpoint, **columns)
+
+
+def _route(route: str, summary: str, work: Callable[[Any, HttpCall], Any], **columns: Any) -> HttpRoute:
+    """A route whose work runs in a thread. The annotations of the work are the request and the answer."""
+    method, path = route.split()
+    if "request" not in columns:
+        shapes = list(work.__annotations__.values())
+        columns = {"request": shapes[0], "answer": shapes[-1], **columns}
+    return HttpRoute(method=msgspec.convert(method, Method), path=path, summary=summary, work=work, **columns)
+
+
+def _run_route(route: str, summary: str, work: Callable[[Any, HttpCall], Any], **columns: Any) -> HttpRoute:
+    """A route that runs an execution."""
+    return _route(route, summary, work, **{"errors": _RUN, "seconds": EXECUTION_SECONDS, **columns})
+
+
+def _action_route(
+    route: str, summary: str, action: str, request: str, errors: tuple[str, ...] = _RUN, **types: Any
+) -> HttpRoute:
+    """A route that runs one action: its fields are the parameters of the action."""
+    return _run_route(
+        route,
+        summary,
+        partial(executions.run_action, action),
+        request=executions.action_request(request, action, **types),
+        answer=d.RanExecution,
+        errors=errors,
+        read_seconds=partial(executions.action_seconds, action),
+    )
+
+
+def _touch_route(route: str, summary: str, work: Callable[[Any, HttpCall], Any]) -> HttpRoute:
+    return _run_route(route, summary, work, errors=(*_RUN, "PHONE_NOT_RUNNING"))
 
 
 ROUTES: tuple[HttpRoute, ...] = (
-    HttpRoute(method="GET", path="/", summary="The page for browsers.", special="page", public=True),
-    HttpRoute(
-        method="GET",
-        path=ASSET_PATH,
-        summary="A style, script or picture of the page.",
-        request=d.FileNameRequest,
+    _endpoint("GET /", "The page for browsers.", _page, public=True, media_types=("text/html",)),
+    _endpoint(
+        f"GET {ASSET_PATH}",
+        "A style, script or picture of the page.",
+        _asset,
         errors=("ROUTE_NOT_FOUND",),
-        special="asset",
         public=True,
+        media_types=tuple(sorted(MEDIA_TYPES.values())),
     ),
-    HttpRoute(
-        method="GET",
-        path="/health",
-        summary="Whether the server runs.",
-        answer=d.Health,
-        special="health",
-        public=True,
-    ),
-    HttpRoute(method="GET", path="/openapi.json", summary="This description.", special="openapi"),
-    HttpRoute(
-        method="POST",
-        path="/session",
-        summary="Exchange the token, or a code of --open, for the cookie of a browser session.",
-        request=d.SessionRequest,
+    _endpoint("GET /health", "Whether the server runs.", _health, answer=d.Health, public=True),
+    _endpoint("GET /openapi.json", "This description.", _openapi),
+    _endpoint(
+        "POST /session",
+        "Exchange the token, or a code of --open, for the cookie of a browser session.",
+        _open_session,
         errors=("UNAUTHORIZED",),
-        special="open session",
         public=True,
     ),
-    HttpRoute(method="DELETE", path="/session", summary="End the browser session.", special="close session"),
-    HttpRoute(method="GET", path="/events", summary="Executions as server-sent events.", special="events"),
+    _endpoint("DELETE /session", "End the browser session.", _close_session),
+    _endpoint("GET /events", "Executions as server-sent events.", _events, media_types=("text/event-stream",)),
     # Executions
-    HttpRoute(
-        method="POST",
-        path="/execute",
-        summary="Run an execution. A failed envelope is a successful call.",
-        request=d.ExecuteRequest,
-        answer=d.RanExecution,
-        work=executions.execute,
-        rule=CommandRule("exec"),
+    _run_route(
+        "POST /execute",
+        "Run an execution. A failed envelope is a successful call.",
+        executions.execute,
         errors=("MISSING_EXECUTION", *_RUN),
-        seconds=EXECUTION_SECONDS,
-        read_seconds=executions.read_seconds,
+        read_seconds=executions.execution_seconds,
     ),
-    HttpRoute(
-        method="POST",
-        path="/snapshot",
-        summary="Capture the UI hierarchy.",
-        request=d.OnDevice,
-        answer=d.RanExecution,
-        work=executions.snapshot,
-        rule=CommandRule("snapshot"),
-        errors=_RUN,
-        seconds=EXECUTION_SECONDS,
-        read_seconds=executions.read_seconds,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/screenshot",
-        summary="Save the screen as a PNG file.",
-        request=d.ScreenshotRequest,
-        answer=d.RanExecution,
-        work=executions.screenshot,
-        rule=CommandRule("screenshot", flags={"path": "--path"}),
+    _action_route("POST /snapshot", "Capture the UI hierarchy.", "snapshot_ui", "SnapshotRequest"),
+    _action_route(
+        "POST /screenshot",
+        "Save the screen as a PNG file.",
+        "take_screenshot",
+        "ScreenshotRequest",
         errors=("INVALID_PATH", *_RUN),
-        seconds=EXECUTION_SECONDS,
-        read_seconds=executions.read_seconds,
+        path=d.FilePath | UnsetType,
     ),
     # The live screen
-    HttpRoute(
-        method="GET",
-        path="/screen",
-        summary="The screen of a device, or the next change of it.",
-        request=d.LiveRequest,
+    _route(
+        "GET /screen",
+        "The screen of a device, or the next change of it.",
+        page.wait_for_screen,
         answer=d.LiveAnswer,
-        work=page.wait_for_screen,
-        rule=CommandRule("snapshot"),
-        errors=(*_REQUEST, *_DEVICE),
+        errors=_DEVICE,
     ),
-    HttpRoute(
-        method="GET",
-        path="/screen/picture",
-        summary="The screen of a device as PNG.",
-        request=d.PictureRequest,
-        work=page.get_picture,
-        media_type="image/png",
-        errors=(*_REQUEST, *_DEVICE, "PHONE_NOT_RUNNING"),
+    _route(
+        "GET /screen/picture",
+        "The screen of a device as PNG.",
+        page.get_picture,
+        answer=d.Nothing,
+        media_types=("image/png",),
+        errors=(*_DEVICE, "PHONE_NOT_RUNNING"),
     ),
-    HttpRoute(
-        method="GET",
-        path="/screen/element",
-        summary="The attributes and the selectors of an element on the screen.",
-        request=d.ElementRequest,
-        answer=d.ElementAnswer,
-        work=page.get_element,
-        rule=CommandRule("query"),
-        errors=("NODE_NOT_FOUND", *_REQUEST, *_DEVICE),
+    _route(
+        "GET /screen/element",
+        "The attributes and the selectors of an element on the screen.",
+        page.get_element,
+        errors=("NODE_NOT_FOUND", *_DEVICE),
     ),
-    HttpRoute(
-        method="POST",
-        path="/touch",
-        summary="Touch the screen as a user.",
-        request=d.TouchRequest,
-        answer=d.DoneAnswer,
-        work=page.touch,
-        errors=(*_RUN, "PHONE_NOT_RUNNING"),
-        seconds=EXECUTION_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/press",
-        summary="Press a key as a user.",
-        request=d.KeyRequest,
-        answer=d.DoneAnswer,
-        work=page.press,
-        errors=(*_RUN, "PHONE_NOT_RUNNING"),
-        seconds=EXECUTION_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/type",
-        summary="Type text as a user.",
-        request=d.TextRequest,
-        answer=d.DoneAnswer,
-        work=page.type_text,
-        errors=(*_RUN, "PHONE_NOT_RUNNING"),
-        seconds=EXECUTION_SECONDS,
-    ),
-    HttpRoute(
-        method="POST",
-        path="/close",
-        summary="Close an app. Its data stay.",
-        request=d.CloseRequest,
-        answer=d.DoneAnswer,
-        work=page.close_app,
-        errors=(*_RUN, "PHONE_NOT_RUNNING"),
-        seconds=EXECUTION_SECONDS,
-    ),
+    _touch_route("POST /touch", "Touch the screen as a user.", page.touch),
+    _touch_route("POST /press", "Press a key as a user.", page.press),
+    _touch_route("POST /type", "Type text as a user.", page.type_text),
+    _touch_route("POST /close", "Close an app. Its data stay.", page.close_app),
     # Recordings
-    HttpRoute(
-        method="POST",
-        path="/recordings/start",
-        summary="Start recording on the device.",
-        request=d.RecordingRequest,
-        answer=d.RanExecution,
-        work=executions.start_recording,
-        rule=CommandRule("recording start", flags=_SESSION_FLAG),
-        errors=_RUN,
-        seconds=EXECUTION_SECONDS,
+    _action_route(
+        "POST /recordings/start",
+        "Start recording on the device.",
+        "start_recording",
+        "RecordingStartRequest",
+        sessionId=d.SessionId | UnsetType,
     ),
-    HttpRoute(
-        method="POST",
-        path="/recordings/stop",
-        summary="Stop the running recording.",
-        request=d.RecordingRequest,
-        answer=d.RanExecution,
-        work=executions.stop_recording,
-        rule=CommandRule("recording stop", flags=_SESSION_FLAG),
-        errors=_RUN,
-        seconds=EXECUTION_SECONDS,
+    _action_route(
+        "POST /recordings/stop",
+        "Stop the running recording.",
+        "stop_recording",
+        "RecordingStopRequest",
+        sessionId=d.SessionId | UnsetType,
     ),
-    HttpRoute(
-        method="GET",
-        path="/recordings/events",
-        summary="The events of a recording that is being made.",
-        request=d.EventsRequest,
-        answer=d.EventsAnswer,
-        work=page_recordings.get_events,
-        errors=(*_REQUEST, *_DEVICE, "RECORDING_SESSION_NOT_FOUND"),
+    _route(
+        "GET /recordings/events",
+        "The events of a recording that is being made.",
+        page.get_events,
+        errors=(*_DEVICE, "RECORDING_SESSION_NOT_FOUND"),
     ),
-    HttpRoute(
-        method="POST",
-        path="/recordings/replay",
-        summary="Replay a recording on a device, and save the result beside it.",
-        request=d.ReplayRequest,
-        answer=d.ReplayAnswer,
-        work=page_recordings.replay,
-        errors=(*_REQUEST, *_DEVICE, "RECORDING_PARSE_FAILED"),
+    _route(
+        "POST /recordings/replay",
+        "Replay a recording on a device, and save the result beside it.",
+        page.replay,
+        errors=(*_DEVICE, "RECORDING_PARSE_FAILED"),
         seconds=HOUR_SECONDS,
     ),
-    HttpRoute(
-        method="GET",
-        path="/recordings/report",
-        summary="Open a report that was written.",
-        request=d.OpenReportRequest,
-        work=page_recordings.open_report,
-        media_type="text/html",
+    _route(
+        "GET /recordings/report",
+        "Open a report that was written.",
+        page.open_report,
+        answer=d.Nothing,
+        media_types=("text/html",),
         errors=("INVALID_PATH", "REPORT_FAILED"),
     ),
     # Schemas
-    HttpRoute(
-        method="GET",
-        path="/schemas",
-        summary="List the documents that have a JSON Schema.",
-        answer=d.SchemaList,
-        work=handlers.get_schemas,
-        rule=CommandRule("schema"),
-    ),
-    HttpRoute(
-        method="GET",
-        path="/schemas/{name}",
-        summary="The JSON Schema of a document.",
-        request=d.SchemaRequest,
-        answer=d.OneSchema,
-        work=handlers.get_schema,
-        rule=CommandRule("schema", ("name",)),
+    _route("GET /schemas", "List the documents that have a JSON Schema.", _get_schemas),
+    _route(
+        "GET /schemas/{name}",
+        "The JSON Schema of a document.",
+        _get_schema,
         errors=("SCHEMA_NOT_FOUND",),
     ),
     *operation_routes(),

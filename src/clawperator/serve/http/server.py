@@ -1,4 +1,4 @@
-"""Bind an address, serve the application, and stop gracefully."""
+"""Bind an address, serve the application within limits of connections, and stop gracefully."""
 
 import asyncio
 import contextlib
@@ -10,27 +10,102 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
+from typing import Any
 
+import h11
 import uvicorn
 from msgspec import Struct
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.files import why
+from clawperator._base.typed import encode_document
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.device.run.host_log import log_event
 from clawperator.errors import ClawError
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.http.app import HttpApp, MountedApp
 from clawperator.serve.http.auth import Address, Guard, default_token_file, is_loopback, load_token
-from clawperator.serve.http.protocol import GuardedProtocol
+from clawperator.serve.http.errors import error_document, status_of
 from clawperator.serve.http.sse import EventLimits
 
+MAX_CONNECTIONS = 1_024
+HEAD_SECONDS = 10.0
 # How long running executions may finish after a request to stop, and then how long they may take to end.
 GRACE_SECONDS = 10.0
 _END_SECONDS = 2
 _KEEP_ALIVE_SECONDS = 75
 # How long data may wait for a client that does not read, before the system closes the connection.
 _UNREAD_MS = 30_000
+
+
+class GuardedProtocol(H11Protocol):
+    """A connection. One that sends nothing, or half a request, is closed after ``HEAD_SECONDS``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > MAX_CONNECTIONS:
+            self._refuse("SERVER_BUSY", f"the server has {MAX_CONNECTIONS} connections")
+            return
+        self._start_timer()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self._awaits_request():
+            self._start_timer()
+        else:
+            self._stop_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _awaits_request(self) -> bool:
+        """Whether the server waits for more of a request's head, or for the rest of a body that it refused."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def _start_timer(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self._expire)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _expire(self) -> None:
+        self._head_timer = None
+        if not self.transport.is_closing() and self._awaits_request():
+            self._refuse("REQUEST_TIMEOUT", f"no request arrived within {HEAD_SECONDS:g} s")
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP."""
+        self._refuse("INVALID_HTTP", msg.removesuffix(".").lower())
+
+    def _refuse(self, code: str, message: str) -> None:
+        body = encode_document(error_document(ClawError(code, message, operation="serve")))
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
+        try:
+            for event in (
+                h11.Response(status_code=status_of(code), headers=headers),
+                h11.Data(data=body),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        except h11.LocalProtocolError:  # a response has begun
+            pass
+        self.transport.close()
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
@@ -112,7 +187,7 @@ def _not_bound(host: str, port: int, error: OSError | ValueError) -> ClawError:
     in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
     hint = "Check the address of --host."
     if in_use or (isinstance(error, OSError) and error.errno == errno.EACCES):
-        hint = "Choose another port: 'clawperator serve --port 0' uses any free one."
+        hint = "Choose another port: run 'clawperator serve --port 0' to use any free one."
     return ClawError(
         "SERVER_START_FAILED",
         f"port {port} of {host} is in use" if in_use else f"cannot listen on port {port} of {host}: {why(error)}",

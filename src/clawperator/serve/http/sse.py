@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Struct
 from starlette.types import Receive, Send
 
+from clawperator._base.typed import encode_document
 from clawperator.device.run.host_log import log_event
 from clawperator.errors import ClawError
-from clawperator.serve.http.errors import encode
 
 HEARTBEAT = "heartbeat"
 RESULT = "clawperator:result"
@@ -42,11 +42,6 @@ class EventLimits(Struct, frozen=True):
     queued_bytes: int = 24_000_000  # more than is kept: a reconnecting client gets all of that at once
     heartbeat_seconds: float = 15.0
     send_seconds: float = 10.0
-
-
-class _Kept(Struct, frozen=True):
-    seq: int
-    data: bytes
 
 
 class EventClient:
@@ -100,7 +95,7 @@ class EventHub:
         self.limits = limits or EventLimits()
         self._epoch = os.urandom(4).hex()
         self._seq = 0
-        self._kept: deque[_Kept] = deque()
+        self._kept: deque[tuple[int, bytes]] = deque()
         self._kept_bytes = 0
         self._clients: set[EventClient] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -116,24 +111,21 @@ class EventHub:
 
     def publish(self, documents: Mapping[str, Any]) -> None:
         """Send events to all clients: documents by the names of their events. Dropped before the server runs."""
-        encoded = [(event, encode(document)) for event, document in documents.items()]
+        encoded = [(event, encode_document(document)) for event, document in documents.items()]
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(self._publish_all, encoded)
+                self._loop.call_soon_threadsafe(self._publish, encoded)
 
-    def _publish_all(self, events: list[tuple[str, bytes]]) -> None:
+    def _publish(self, events: list[tuple[str, bytes]]) -> None:
         for event, data in events:
-            self._publish(event, data)
-
-    def _publish(self, event: str, data: bytes) -> None:
-        self._seq += 1
-        frame = _frame(event, data, self._id(self._seq))
-        self._kept.append(_Kept(self._seq, frame))
-        self._kept_bytes += len(frame)
-        while len(self._kept) > self.limits.kept_events or self._kept_bytes > self.limits.kept_bytes:
-            self._kept_bytes -= len(self._kept.popleft().data)
-        for client in self._clients:
-            client.add(frame)
+            self._seq += 1
+            frame = _frame(event, data, self._id(self._seq))
+            self._kept.append((self._seq, frame))
+            self._kept_bytes += len(frame)
+            while len(self._kept) > self.limits.kept_events or self._kept_bytes > self.limits.kept_bytes:
+                self._kept_bytes -= len(self._kept.popleft()[1])
+            for client in self._clients:
+                client.add(frame)
 
     def subscribe(self, last_id: str | None) -> EventClient:
         """A new client, with the events after ``last_id`` first. ``SERVER_BUSY`` when there are too many."""
@@ -156,22 +148,19 @@ class EventHub:
         self._clients.add(client)
         return client
 
-    def unsubscribe(self, client: EventClient) -> None:
-        self._clients.discard(client)
-
     def _missed(self, last_id: str) -> Iterator[bytes]:
         """The events after this id, and before them an event that reports lost ones."""
         epoch, _, number = last_id.rpartition("-")
         known = epoch == self._epoch and number.isdecimal() and int(number) <= self._seq
         after = int(number) if known else 0
-        oldest = self._kept[0].seq if self._kept else self._seq + 1
+        oldest = self._kept[0][0] if self._kept else self._seq + 1
         lost = oldest - after - 1
         if not known or lost > 0:
             # After a restart of the server it is not known how many there were.
             count = {"lost": lost} if known else {}
             document = {"code": "EVENTS_LOST", "message": "events were lost since the last one", **count}
             yield _frame(LOST, msgspec.json.encode(document), self._id(oldest - 1))
-        yield from (kept.data for kept in self._kept if kept.seq > after)
+        yield from (data for seq, data in self._kept if seq > after)
 
     def close(self) -> None:
         """End all clients with a last event, and accept no more."""
@@ -194,7 +183,7 @@ class EventHub:
             log_event("serve.sse.write_failed", level="warn", reason=client.closed_for or type(e).__name__)
         finally:
             listener.cancel()
-            self.unsubscribe(client)
+            self._clients.discard(client)
             log_event(
                 "serve.sse.client.disconnected",
                 clients=self.client_count,
@@ -206,7 +195,8 @@ class EventHub:
         while True:
             data = await client.next(self.limits.heartbeat_seconds)
             if client.closed_for is not None:
-                data += _closing_frame(client.closed_for)
+                closing = {"code": client.closed_for, "message": _REASONS[client.closed_for]}
+                data += _frame(CLOSED, msgspec.json.encode(closing))
             elif not data:
                 data = _frame(HEARTBEAT, alive)
             is_last = client.closed_for is not None
@@ -227,10 +217,6 @@ _REASONS = {
     "SERVER_STOPPING": "the server is stopping",
     "CLIENT_CLOSED": "the client has closed the connection",
 }
-
-
-def _closing_frame(reason: str) -> bytes:
-    return _frame(CLOSED, msgspec.json.encode({"code": reason, "message": _REASONS[reason]}))
 
 
 def _frame(event: str, data: bytes, event_id: str | None = None) -> bytes:

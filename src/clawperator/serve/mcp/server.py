@@ -1,9 +1,14 @@
 """The MCP server: requests of clients to the agent's tools, its resources and its prompt."""
 
-from collections.abc import Callable
+import os
+import select
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeGuard, cast
+from urllib.parse import quote, unquote
 
 import anyio
+import anyio.to_thread
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -11,20 +16,70 @@ from mcp.shared.exceptions import MCPError
 from msgspec.structs import replace
 
 from clawperator import __version__
+from clawperator._base.files import file_error, open_regular
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
-from clawperator.agent.compact.tools import COMPACT_TOOLS, CompactSession, FinishedTool
-from clawperator.agent.confinement import WorkingFolder, confining
+from clawperator.agent.confinement import WorkingFolder, confine, confining
 from clawperator.agent.instructions import MCP_INSTRUCTIONS, agent_instructions
+from clawperator.agent.model_tools import COMPACT_TOOLS, CompactSession, CompactTool, FinishedTool
 from clawperator.agent.ports import ToolContext
 from clawperator.errors import ClawError
-from clawperator.policy.gate import PolicyGate, enforcing
+from clawperator.policy.gate import PolicyGate, check_call, enforcing
 from clawperator.serve.access import ServerAccess
-from clawperator.serve.mcp.calls import CallRunner, McpClient, McpClients
-from clawperator.serve.mcp.content import UNTRUSTED, error_result, tool_result
-from clawperator.serve.mcp.definitions import CALL_TIMEOUT, DEVICE, define, takes_device
-from clawperator.serve.mcp.resources import FILE_URI, SCREEN_URI, find_files, read_file
-from clawperator.serve.mcp.stdio import claimed_streams
+from clawperator.serve.mcp.calls import UNTRUSTED, CallRunner, McpClient, McpClients, error_result, tool_result
 
+SCREEN_URI = "clawperator://screen"
+FILE_URI = "clawperator://files/"
+# Folders of the working folder that are searched, and the endings of the files in them.
+_FOLDERS = ("recordings", ".")
+_ENDINGS = {".ndjson": ("recording", "application/x-ndjson"), ".export.json": ("export", "application/json")}
+_MOST_FILES = 200
+_MOST_BYTES = 1_000_000
+# What a pipe takes without blocking once it can be written to.
+_AT_ONCE = select.PIPE_BUF
+# Names the device of a call, when the server is not started for one device.
+DEVICE = "device"
+# Limits the time of a call.
+CALL_TIMEOUT = "callTimeoutMs"
+_STRING = {"type": "string"}
+_ELEMENT = {"type": "object", "properties": {"ref": _STRING, "role": _STRING, "label": _STRING}}
+# What the structured content of these tools contains.
+# What clients assume of a tool that does not say otherwise.
+_USUAL_HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+OUTPUT_SCHEMAS: dict[str, dict[str, Any]] = {
+    "snapshot": {
+        "type": "object",
+        "properties": {
+            "snapshotId": _STRING,
+            "package": {"type": ["string", "null"]},
+            "kind": {"enum": ["screen", "changes"]},
+            "outline": _STRING,
+        },
+        "required": ["snapshotId", "outline"],
+    },
+    "query": {
+        "type": "object",
+        "properties": {
+            "count": {"type": "integer"},
+            "matches": {"type": "array", "items": _ELEMENT},
+            "text": {"type": ["string", "array"]},
+            "label": _STRING,
+            "value": _STRING,
+        },
+    },
+    "devices": {
+        "type": "object",
+        "properties": {
+            "devices": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"serial": _STRING, "state": _STRING}},
+            }
+        },
+        "required": ["devices"],
+    },
+}
+_NOTES_OF = "snapshot"
+_DEVICE_NOTE = "device: serial of the phone, for this and other tools; needed when there are several."
+_TIMEOUT_NOTE = f"{CALL_TIMEOUT}: time limit of the call, for every tool."
 _PROMPT = "operate-phone"
 _LOOK = "snapshot"
 _SESSION_HEADER = "mcp-session-id"
@@ -36,6 +91,166 @@ _LONG_TOOLS = ("run_plan", "recording", "skills", "phone")
 _MOST_SECONDS = 3_600.0
 # Less than this is not enough for an execution.
 _LEAST_SECONDS = 2.0
+
+
+# Resources: recordings and exports in the working folder
+
+
+def find_files(folder: WorkingFolder) -> list[types.Resource]:
+    """The recordings and exports, the newest first."""
+    found = sorted(_files(folder.root), reverse=True)[:_MOST_FILES]
+    return [
+        types.Resource(uri=FILE_URI + quote(path), name=path, description=kind, mime_type=media_type, size=size)
+        for _, path, (kind, media_type), size in found
+    ]
+
+
+def _files(root: str) -> Iterator[tuple[float, str, tuple[str, str], int]]:
+    """The time, the path below the folder, the kind with its media type, and the size of each file."""
+    for name in _FOLDERS:
+        try:
+            entries = list(os.scandir(os.path.join(root, name)))
+        except OSError:
+            continue
+        for entry in entries:
+            kind = next((kind for ending, kind in _ENDINGS.items() if entry.name.endswith(ending)), None)
+            try:
+                if kind is None or not entry.is_file(follow_symlinks=False):
+                    continue
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            path = os.path.normpath(os.path.join(name, entry.name))
+            yield status.st_mtime, path, kind, status.st_size
+
+
+def read_file(uri: str, folder: WorkingFolder) -> tuple[str, str]:
+    """The media type and the text of a recording or an export in the working folder."""
+    path = unquote(uri.removeprefix(FILE_URI))
+    kind = next((kind for ending, kind in _ENDINGS.items() if path.endswith(ending)), None)
+    if not uri.startswith(FILE_URI) or kind is None or "\0" in path:
+        raise ClawError(
+            "RESOURCE_NOT_FOUND",
+            f"unknown resource {uri[:200]!r}",
+            hint=f"List the resources. The screen is {SCREEN_URI}.",
+            operation="read",
+            target=uri[:200],
+        )
+    check_call("recording_describe", "read-only", path)
+    whole = confine(folder, path, "resources", "read")
+    try:
+        with open_regular(whole) as file:
+            data = file.read(_MOST_BYTES + 1)
+    except OSError as e:
+        raise file_error("FILESYSTEM_FAILED", "read", path, e) from e
+    if len(data) > _MOST_BYTES:
+        raise ClawError(
+            "PAYLOAD_TOO_LARGE",
+            f"{path} is larger than {_MOST_BYTES} bytes",
+            hint=f'Call recording with {{"do": "recording_describe", "input": "{path}"}}.',
+            operation="read",
+            target=path,
+        )
+    return kind[1], data.decode("utf-8", "replace")
+
+
+# stdin and stdout
+
+
+@contextmanager
+def claimed_streams() -> Iterator[tuple["LineReader", "LineWriter"]]:
+    """The streams of the client. The descriptors are restored at the end.
+
+    Meanwhile descriptor 0 is the null device and descriptor 1 is stderr: what a skill or a library reads and
+    prints does not reach the client.
+    """
+    source, target = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    try:
+        os.dup2(nothing, 0)
+        os.dup2(2, 1)
+        yield LineReader(source), LineWriter(target)
+    finally:
+        os.dup2(source, 0)
+        os.dup2(target, 1)
+        os.close(nothing)
+        # A thread may still read: the descriptors of the client are not closed and used for something else.
+
+
+class LineReader:
+    """Lines of a descriptor, each read in a thread."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._file = os.fdopen(descriptor, "rb", closefd=False)
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while True:
+            line = await anyio.to_thread.run_sync(self._file.readline, abandon_on_cancel=True)
+            if not line:
+                return
+            yield line.decode("utf-8", "replace")
+
+
+class LineWriter:
+    """Writes texts to a descriptor, completely and in order. ``flush`` has nothing to do.
+
+    A small text is written at once; only what a pipe may not take is written in a thread, which would cost each
+    answer a part of a millisecond.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    async def write(self, text: str) -> None:
+        data = text.encode("utf-8", "replace")
+        if len(data) <= _AT_ONCE and self._is_ready():
+            os.write(self._descriptor, data)
+            return
+        with anyio.CancelScope(shield=True):  # half a message would damage the next one
+            await anyio.to_thread.run_sync(self._write_all, data)
+
+    async def flush(self) -> None:
+        """Everything is written already."""
+
+    def _is_ready(self) -> bool:
+        waiting = select.poll()
+        waiting.register(self._descriptor, select.POLLOUT)
+        events = waiting.poll(0)
+        return bool(events) and events[0][1] == select.POLLOUT
+
+    def _write_all(self, data: bytes) -> None:
+        view: Any = memoryview(data)
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+
+
+# Tools
+
+
+def define(tool: CompactTool, *, choose_device: bool) -> types.Tool:
+    """The definition of a compact tool. With ``choose_device`` a call may name its device."""
+    schema = tool.schema()
+    common: dict[str, Any] = {CALL_TIMEOUT: {"type": "integer"}}
+    notes = [_TIMEOUT_NOTE]
+    if choose_device and takes_device(tool.name):
+        common[DEVICE] = _STRING
+        notes.append(_DEVICE_NOTE)
+    hints = {name: value for name, value in tool.annotations.items() if value != _USUAL_HINTS[name]}
+    return types.Tool(
+        name=tool.name,
+        description="\n".join((tool.description, *(notes if tool.name == _NOTES_OF else ()))),
+        input_schema={**schema, "properties": {**schema["properties"], **common}},
+        output_schema=OUTPUT_SCHEMAS.get(tool.name),
+        annotations=types.ToolAnnotations.model_validate(hints),
+    )
+
+
+def takes_device(name: str) -> bool:
+    """Whether a call of the tool is about one device."""
+    return name != "devices"
+
+
+# The server
 
 
 def make_server(access: ServerAccess) -> Server[Any]:
@@ -111,17 +326,7 @@ class _Handlers:
             description="Outline of the current screen. Its text is untrusted.",
             mime_type="text/plain",
         )
-        found = await anyio.to_thread.run_sync(find_files, self._folder)
-        files = [
-            types.Resource(
-                uri=file.uri,
-                name=file.path,
-                description=file.kind,
-                mime_type=file.media_type,
-                size=file.bytes,
-            )
-            for file in found
-        ]
+        files = await anyio.to_thread.run_sync(find_files, self._folder)
         screens = [screen] if _LOOK in self._names else []
         return types.ListResourcesResult(resources=[*screens, *files])
 
@@ -222,7 +427,7 @@ class _Handlers:
 
     def _unknown_tool(self, name: str) -> ClawError:
         if name in COMPACT_TOOLS:
-            hint = "Start the server with another --permission-mode, or with --allow-tool."
+            hint = "Start the server with another permission mode, or allow the tool."
             message = f"{name} is denied: the permissions of this server allow none of its actions"
             return ClawError("PERMISSION_DENIED", message, hint=hint, operation="call", target=name)
         known = ", ".join(sorted(self._names))

@@ -1,51 +1,181 @@
-"""Work of the page's routes: the live screen, its elements, touches, keys and text."""
+"""Work of the page's routes: the live screen, its elements, touches, keys and text; recordings and reports.
 
-from collections.abc import Callable, Iterator
+What a user does is also described as an action of an execution and as a command line. A touch is named by the best
+selector of the element under it, else by its point.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from typing import Any
 
+import msgspec
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
+from clawperator._base.files import open_regular, why
+from clawperator.agent.cancellation import TurnCancelledError
+from clawperator.agent.ports import ToolCall
 from clawperator.contract.execution import single_action, validate
-from clawperator.device.adb.client import Device
+from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
+from clawperator.contract.selectors import NodeSelector
+from clawperator.device.adb.client import Device, device_flag
 from clawperator.device.backends.host_actions import force_stop
 from clawperator.device.discovery import resolve_device
-from clawperator.device.run.target_policy import check_target
 from clawperator.device.screen.live_view import CapturedSource, SimulatedSource, live_lease, user_input
+from clawperator.device.settings import find_operator
+from clawperator.engine.targets import check_target
 from clawperator.errors import ClawError
-from clawperator.policy.gate import check_actions, check_look
+from clawperator.policy.gate import check_actions, check_call, check_look
+from clawperator.recording.writing import derived_path, open_output, pretty_json
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.documents import (
     CloseRequest,
     DoneAnswer,
     ElementAnswer,
     ElementRequest,
+    EventsAnswer,
+    EventsRequest,
     KeyRequest,
     LiveRequest,
     OnDevice,
+    OpenReportRequest,
     PictureRequest,
+    ReplayAnswer,
+    ReplayRequest,
     TextRequest,
     TouchRequest,
 )
 from clawperator.serve.http.errors import DeviceFailure
 from clawperator.serve.page.files import FileAnswer
 from clawperator.serve.page.screen_document import describe_element
-from clawperator.serve.page.touches import (
-    DoneAction,
-    describe_close,
-    describe_key,
-    describe_text,
-    describe_touch,
-    focused_field,
-    touch_params,
-    touched_node,
-)
 from clawperator.serve.page.watched_screens import WatchedScreen
-from clawperator.ui.node import Hierarchy, Node
+from clawperator.ui.hit_test import HitTest
+from clawperator.ui.node import Hierarchy, Node, node_at
+from clawperator.ui.outline import screen_frame
 from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.privacy import has_password
+from clawperator.ui.suggest import plain_selector, selector_flags, suggest_selectors
 
+Point = tuple[int, int]
+_MAX_LABELS = 12
+_TOUCHABLE = ("clickable", "long-clickable", "checkable")
+# The variable in a command line for text that must not be in it.
+_SECRET = "PASSWORD"
 _TAP_MS, _LONG_PRESS_MS, _SWIPE_MS = 100, 800, 300
+
+
+def touched_node(screen: Hierarchy, x: int, y: int) -> Node | None:
+    """The node that takes a touch at a point, else the one under it."""
+    frame = screen_frame(screen)
+    return HitTest(screen, frame).topmost(x, y) or node_at(screen, frame, x, y)
+
+
+def focused_field(screen: Hierarchy) -> Node | None:
+    fields = [node for node in screen.nodes if node.flag("focused") and node.role == "textfield"]
+    return fields[0] if len(fields) == 1 else None
+
+
+def best_selector(screen: Hierarchy, node: Node) -> NodeSelector | None:
+    """A selector whose click reaches this node: its own, or that of a label in it that takes no click itself."""
+    frame = screen_frame(screen)
+    for one in chain((node,), _labels_inside(node)):
+        found = plain_selector(screen, one, frame)
+        if found is not None:
+            return found
+    # A relation to another element, or a position, takes many searches of the screen.
+    return next(iter(suggest_selectors(screen, node, frame, most=1)), None)
+
+
+def _labels_inside(node: Node) -> Iterator[Node]:
+    count = 0
+    for inner in node.walk():
+        if inner is node or not inner.label or has_password(inner):
+            continue
+        taker = next(one for one in (inner, *inner.ancestors()) if one is node or one.flag("clickable"))
+        if taker is node:
+            yield inner
+            count += 1
+            if count == _MAX_LABELS:
+                return
+
+
+# What is run
+
+
+def touch_params(kind: str, at: Point, to: Point | None, milliseconds: int) -> tuple[str, dict[str, Any]]:
+    """The type and parameters of a touch as an action."""
+    if kind == "tap":
+        return "click", {"coordinate": _point(at)}
+    if kind == "long_press":
+        return "click", {"coordinate": _point(at), "clickType": "long_click", "durationMs": milliseconds}
+    assert to is not None
+    return kind, {"start": _point(at), "end": _point(to), "durationMs": milliseconds}
+
+
+def _point(point: Point) -> dict[str, int]:
+    return {"x": point[0], "y": point[1]}
+
+
+# What is written down
+
+
+def describe_touch(
+    serial: str, action: str, params: Mapping[str, Any], screen: Hierarchy | None, touched: Node | None
+) -> DoneAnswer:
+    """A touch, with the selector of the node that it touches on the screen."""
+    if action != "click":
+        start, end = (params[name] for name in ("start", "end"))
+        words = ["--from", start["x"], start["y"], "--to", end["x"], end["y"], "--duration", params["durationMs"]]
+        return _done(serial, action, params, [action, *words])
+    is_long = params.get("clickType") == "long_click"
+    long = ["--long"] if is_long else []
+    point = params["coordinate"]
+    selector = None
+    if screen is not None and touched is not None and any(map(touched.flag, _TOUCHABLE)):
+        selector = best_selector(screen, touched)
+    if selector is None:
+        return _done(serial, action, params, ["click", "--coordinate", point["x"], point["y"], *long])
+    written = {"matcher": msgspec.to_builtins(selector)} | ({"clickType": "long_click"} if is_long else {})
+    return _done(serial, action, written, ["click", *long], selector_flags(selector))
+
+
+def describe_text(serial: str, typed: str, screen: Hierarchy | None, *, is_typed: bool) -> DoneAnswer:
+    """Typing into the focused field; a password is not shown.
+
+    A screen on which the text is typed already gives the whole text of the field.
+    """
+    field = None if screen is None else focused_field(screen)
+    if screen is None or field is None:
+        return _done(serial, "enter_text", {"text": typed, "append": True}, ["type", *_text(typed), "--append"])
+    # What was typed names no field.
+    found = [
+        one
+        for one in suggest_selectors(screen, field, screen_frame(screen))
+        if "textEquals" not in msgspec.to_builtins(one)
+    ]
+    where = {"matcher": msgspec.to_builtins(found[0])} if found else {}
+    flags = selector_flags(found[0]) if found else ""
+    if has_password(field):
+        params = {**where, "textFrom": {"env": _SECRET}}
+        return _done(serial, "enter_text", params, ["type", "--secret", _SECRET], flags)
+    if not is_typed:
+        params = {**where, "text": typed, "append": True}
+        return _done(serial, "enter_text", params, ["type", *_text(typed), "--append"], flags)
+    text = field.text[:MAX_MATCHER_VALUE_LENGTH] or typed
+    return _done(serial, "enter_text", {**where, "text": text}, ["type", *_text(text)], flags)
+
+
+def _text(text: str) -> list[str]:
+    return [f"--text={text}"] if text.startswith("-") else [text]
+
+
+def _done(serial: str, action: str, params: Mapping[str, Any], words: list[Any], flags: str = "") -> DoneAnswer:
+    parts = (shlex.join(["clawperator", *map(str, words)]), flags, device_flag(serial))
+    made = {"id": "a1", "type": action, "params": dict(params)}
+    return DoneAnswer(serial, " ".join(filter(None, parts)), made)
 
 
 class WaitForState(Struct, frozen=True):
@@ -121,19 +251,22 @@ def touch(request: TouchRequest, call: HttpCall) -> DoneAnswer:
     action, params = touch_params(request.kind, at, to, milliseconds)
     with _acting(request, call, action, params, lambda seen: touched_node(seen, *at)) as (device, screen, target):
         user_input(device).touch(at, to, milliseconds, holds=request.kind == "drag")
-    return _answer(device, call, describe_touch(device.serial, action, params, screen, target))
+    return _answer(call, describe_touch(device.serial, action, params, screen, target))
 
 
 def press(request: KeyRequest, call: HttpCall) -> DoneAnswer:
-    with _acting(request, call, "press_key", {"key": request.key}) as (device, *_):
-        user_input(device).press(request.key)
-    return _answer(device, call, describe_key(device.serial, request.key))
+    key, params = request.key, {"key": request.key}
+    with _acting(request, call, "press_key", params) as (device, *_):
+        user_input(device).press(key)
+    words = ["back"] if key == "back" else ["press", key]
+    return _answer(call, _done(device.serial, "press_key", params, words))
 
 
 def close_app(request: CloseRequest, call: HttpCall) -> DoneAnswer:
-    with _acting(request, call, "close_app", {"applicationId": request.applicationId}) as (device, *_):
-        force_stop(device, request.applicationId)
-    return _answer(device, call, describe_close(device.serial, request.applicationId))
+    package, params = request.applicationId, {"applicationId": request.applicationId}
+    with _acting(request, call, "close_app", params) as (device, *_):
+        force_stop(device, package)
+    return _answer(call, _done(device.serial, "close_app", params, ["close", package]))
 
 
 def type_text(request: TextRequest, call: HttpCall) -> DoneAnswer:
@@ -142,7 +275,7 @@ def type_text(request: TextRequest, call: HttpCall) -> DoneAnswer:
         user_input(device).type_text(request.text)
         is_simulated = device.endpoint.simulated
         screen = _screen_now(device, call) if is_simulated else before
-    return _answer(device, call, describe_text(device.serial, request.text, screen, is_typed=is_simulated))
+    return _answer(call, describe_text(device.serial, request.text, screen, is_typed=is_simulated))
 
 
 @contextmanager
@@ -181,8 +314,70 @@ def _screen_now(device: Device, call: HttpCall) -> Hierarchy | None:
         return None
 
 
-def _answer(device: Device, call: HttpCall, done: DoneAction) -> DoneAnswer:
-    live = call.services.screens.find(device.serial)
+def _answer(call: HttpCall, done: DoneAnswer) -> DoneAnswer:
+    live = call.services.screens.find(done.deviceId)
     if live is not None:
         live.look_soon()
-    return DoneAnswer(device.serial, done.command, done.action)
+    return done
+
+
+# Recordings: events while one is made, replays and reports
+
+_REPLAY_ENDING, _REPORT_ENDING = ".replay.json", ".report.html"
+_MAX_REPORT_BYTES = 256 * 1024 * 1024
+# A report is a file in a folder that others may write: it gets an origin of its own, without the user's session.
+_REPORT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+def get_events(request: EventsRequest, call: HttpCall) -> EventsAnswer:
+    check_call("recording_pull", "read-only", request.sessionId)
+    device = resolve_device(call.serial(request.deviceId))
+    package = find_operator(device, call.package(request.operatorPackage))
+    recording = call.services.recordings.get(device, package, request.sessionId, again=request.since == 0)
+    recording.read()
+    events: list[dict[str, Any]] = recording.events[request.since :]
+    return EventsAnswer(request.sessionId, events, request.since + len(events), recording.left_out)
+
+
+def replay(request: ReplayRequest, call: HttpCall) -> ReplayAnswer:
+    """Replay a recording. One that stops at a step has a result as well, with the error of that step."""
+    params = {
+        "input": request.input,
+        "keepApps": request.keepApps,
+        "allowCoordinates": request.allowCoordinates,
+    }
+    context = replace(call.access.context(call.deadline), device=call.serial(request.deviceId))
+    try:
+        ran = call.access.registry.call(ToolCall("recording_replay", params), context)
+    except TurnCancelledError:
+        raise ClawError("INTERRUPTED", "recording_replay was interrupted", operation="recording_replay") from None
+    if not isinstance(ran.result, dict):
+        raise ran.error or ClawError("UNKNOWN", "the replay has no result", operation="replay")
+    source = call.path(request.input, "recording_replay", "read")
+    out = call.path(derived_path(source, _REPLAY_ENDING), "recording_replay", "write")
+    with open_output(out, source, "RECORDING_REPLAY_FAILED") as file:
+        file.file.write(pretty_json(ran.result))
+    return ReplayAnswer(out, ran.result)
+
+
+def open_report(request: OpenReportRequest, call: HttpCall) -> FileAnswer:
+    """A report of the folder. Nothing else is served as a page."""
+    check_call("report", "read-only", request.path)
+    if not request.path.endswith(_REPORT_ENDING):
+        raise ClawError("INVALID_PATH", f"{request.path[:80]!r} is not a report", operation="serve")
+    path = call.path(request.path, "report", "read")
+    try:
+        with open_regular(path) as file:
+            data = file.read(_MAX_REPORT_BYTES)
+    except (OSError, ValueError) as e:
+        raise ClawError(
+            "REPORT_FAILED",
+            f"cannot read {request.path}: {why(e)}",
+            hint="Write it first: POST /recordings/report.",
+            operation="report",
+            target=request.path,
+        ) from e
+    return FileAnswer(data, "text/html", {"Content-Security-Policy": _REPORT_POLICY})

@@ -9,8 +9,7 @@ import msgspec
 from clawperator._base.text import one_line
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.contract.wire import recordings_folder
-from clawperator.device.adb.client import Device, run_shell
-from clawperator.device.adb.quoting import command_line
+from clawperator.device.adb.client import Device, command_line, run_shell
 from clawperator.errors import ClawError
 from clawperator.recording.events import InvalidLineError, decode_event
 from clawperator.recording.masking import PasswordMasker

@@ -14,15 +14,12 @@ from clawperator.device.run.references import References
 from clawperator.device.screen.snapshot_views import outline_with_references
 from clawperator.engine.targets import touch_point
 from clawperator.errors import ClawError
-from clawperator.report.screens import drawing_of
-from clawperator.ui.describe import describe_matches
-from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node
-from clawperator.ui.outline import Outline, screen_frame
-from clawperator.ui.outline_text import render_element
+from clawperator.report.page import drawing_of
+from clawperator.ui.node import HIDDEN, Bounds, Hierarchy, Node, role_of, visible_nodes
+from clawperator.ui.outline import Outline, render_element, screen_frame
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.privacy import has_password
-from clawperator.ui.roles import role_of
-from clawperator.ui.visible import visible_nodes
+from clawperator.ui.suggest import describe_matches
 
 MAX_NODES = 3_000
 _MAX_TEXT = 300

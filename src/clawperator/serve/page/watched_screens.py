@@ -10,21 +10,21 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from clawperator._base.deadline import limited
-from clawperator.commands.registry import find_by_path
 from clawperator.device.run.lease import lease_conflict
 from clawperator.device.run.references import References
 from clawperator.device.run.secrets import active_recording
 from clawperator.device.screen.live_view import LiveLook, LiveSource, is_live_view
 from clawperator.errors import ClawError
+from clawperator.operations.call import listed_entry
+from clawperator.operations.model import find_operation
 from clawperator.policy.actions import action_entry
-from clawperator.policy.commands import command_entry
 from clawperator.policy.gate import PolicyGate, enforcing
 from clawperator.policy.rules import Policy
 from clawperator.serve.page.screen_document import ShownScreen, read_screen
@@ -63,7 +63,10 @@ class LeaseHolder(Struct, frozen=True, kw_only=True):
 
 
 class LiveState(Struct, frozen=True, kw_only=True):
-    """What is known of a device. ``stateId`` is another one after every change."""
+    """What is known of a device. ``stateId`` is another one after every change.
+
+    Readers that know the state get it without its screen.
+    """
 
     deviceId: str
     simulated: bool
@@ -74,8 +77,8 @@ class LiveState(Struct, frozen=True, kw_only=True):
     width: int = 0
     height: int = 0
     awake: bool = True
-    readOnly: bool = False
-    canReset: bool = False
+    readOnly: Annotated[bool, Meta(description="whether the permissions of the server forbid all touches")] = False
+    canReset: Annotated[bool, Meta(description="whether the server may reset the phone, a simulated one")] = False
     recording: str | None = None
     busy: LeaseHolder | None = None
     error: ScreenProblem | None = None
@@ -104,7 +107,7 @@ class WatchedScreen:
         self.state = LiveState(
             deviceId=serial,
             simulated=source.is_simulated,
-            stateId=_first_id(),
+            stateId=f"{os.urandom(4).hex()}-0",
             readOnly=read_only,
             canReset=can_reset and source.is_simulated,
         )
@@ -233,10 +236,6 @@ def _facts(state: LiveState) -> tuple[Any, ...]:
     )
 
 
-def _first_id() -> str:
-    return f"{os.urandom(4).hex()}-0"
-
-
 def _user(conflict: ClawError) -> LeaseHolder | None:
     """The user of the device; None when it is the page itself."""
     if is_live_view(conflict):
@@ -250,18 +249,13 @@ def _user(conflict: ClawError) -> LeaseHolder | None:
     )
 
 
-Publish = Callable[[WatchedScreen, LiveState], None]
-
-
 class WatchedScreens:
     """The devices that clients look at. ``open`` may be called from any thread; ``wait`` in the event loop."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._is_read_only = not any(policy.may_allow(action_entry(name), can_ask=False) for name in _ACTIONS)
-        reset = find_by_path(["phone", "reset"])
-        assert reset is not None
-        self._can_reset = policy.may_allow(command_entry(reset, "phone reset", (), {}), can_ask=False)
+        self._can_reset = policy.may_allow(listed_entry(find_operation("phone reset")), can_ask=False)
         self._lock = threading.Lock()
         self._screens: dict[str, WatchedScreen] = {}
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -28,7 +28,6 @@ from clawperator.agent.offline.labels import (
     WHOLE_NAME,
     click_target,
     display_label,
-    is_field,
     quote,
     row_state,
     share_word,
@@ -47,7 +46,7 @@ from clawperator.agent.offline.screens import (
     not_found_error,
 )
 from clawperator.errors import ClawError
-from clawperator.ui.node import Node
+from clawperator.ui.node import Node, is_field
 
 # The calls of a turn are limited, so a long wait captures less often.
 _MAX_CAPTURES = 20

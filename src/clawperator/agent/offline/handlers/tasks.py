@@ -24,7 +24,6 @@ from clawperator.agent.offline.labels import (
     display_label,
     in_same_row,
     is_checkable,
-    is_field,
     own_label,
     quote,
 )
@@ -47,7 +46,7 @@ from clawperator.agent.offline.screens import (
 from clawperator.agent.tools.messages import effect
 from clawperator.errors import ClawError
 from clawperator.recording.heuristics import is_launcher
-from clawperator.ui.node import Node
+from clawperator.ui.node import Node, is_field
 
 _MAX_OPTIONS = 12
 _MAX_CONFIRMATIONS = 2

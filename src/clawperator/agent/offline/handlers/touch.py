@@ -19,7 +19,7 @@ from clawperator.agent.offline.instructions import (
     TypeInstruction,
 )
 from clawperator.agent.offline.known_places import find_titled_page, known_app, parse_link
-from clawperator.agent.offline.labels import TO_SEE, display_label, is_field, quote, word_set
+from clawperator.agent.offline.labels import TO_SEE, display_label, quote, word_set
 from clawperator.agent.offline.run import (
     MAX_SCROLLS,
     STABLE_CAPTURES,
@@ -43,7 +43,7 @@ from clawperator.agent.offline.screens import (
 from clawperator.agent.tools.messages import effect
 from clawperator.api.results import read_count
 from clawperator.errors import ClawError
-from clawperator.ui.node import Node
+from clawperator.ui.node import Node, is_field
 
 _MAX_SCROLLS_TO_END = 3 * MAX_SCROLLS
 _SEARCH = TargetPhrase("search", "search")

@@ -7,7 +7,6 @@ from clawperator.phone.core.kernel import SYSTEM_SERVER_PID
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.tasks import Task
 from clawperator.phone.shell.android.base import (
-    FAILED,
     SHELL_UID,
     Handler,
     ServiceArguments,
@@ -23,8 +22,6 @@ from clawperator.phone.shell.android.package_manager import (
     ResolvedActivity,
     activity_of,
     find_all,
-    find_component,
-    front_activity,
     read_intent,
     tasks_from_top,
 )
@@ -84,7 +81,7 @@ def _start(process: ShellProcess, arguments: ServiceArguments) -> int:
     intent = intent.with_flags(NEW_TASK)
     began = phone.clock.monotonic()
     with phone.lock:
-        found = _resolve(phone, intent)
+        found = find_all(phone, intent)
         if not found:
             lines = _not_found(intent)
         else:
@@ -92,19 +89,16 @@ def _start(process: ShellProcess, arguments: ServiceArguments) -> int:
             lines = [f"Warning: {warning}"] if warning else []
             elapsed = round((phone.clock.monotonic() - began) * 1000)
             if waits:
-                lines += ["Status: ok", f"LaunchState: {state}", f"Activity: {front_activity(phone).short}"]
+                lines += [
+                    "Status: ok",
+                    f"LaunchState: {state}",
+                    f"Activity: {activity_of(phone.tasks.front).short}",
+                ]
                 lines += [f"TotalTime: {elapsed}", f"WaitTime: {elapsed}", "Complete"]
     if lines:
         # With -W the outcome goes to stdout, otherwise to stderr.
         (process.stdout if waits else process.stderr).write(encode("".join(f"{line}\n" for line in lines)))
     return 0 if found else 1
-
-
-def _resolve(phone: Phone, intent: Intent) -> list[ResolvedActivity]:
-    if intent.component is None:
-        return find_all(phone, intent)
-    target = find_component(phone, intent, intent.component)
-    return [target] if target is not None else []
 
 
 def _not_found(intent: Intent) -> list[str]:
@@ -121,8 +115,7 @@ def _stop_before(process: ShellProcess, phone: Phone, intent: Intent) -> int | N
             found = find_all(phone, intent)
         if len(found) != 1:
             problem = "matches multiple activities; can't stop" if found else "does not match any activities"
-            print_error(process, f"Error: Intent {problem}: {intent}")
-            return 1
+            return print_error(process, f"Error: Intent {problem}: {intent}", 1)
         package = found[0].app.package
     process.write(f"Stopping: {package}\n")
     force_stop(phone, package)
@@ -161,7 +154,7 @@ def _start_resolved(phone: Phone, intent: Intent, found: list[ResolvedActivity])
 
 def log_start(phone: Phone, intent: Intent, *, cold: bool) -> None:
     """Log the start of the activity that is in front now, as the system does."""
-    component = front_activity(phone)
+    component = activity_of(phone.tasks.front)
     brief = intent.brief() if intent.component else f"{intent.brief()} cmp={component.short}"
     _write_system(phone, "ActivityTaskManager", f"START u0 {{{brief}}} from uid {SHELL_UID}")
     process = phone.process_of(component.package)
@@ -192,14 +185,14 @@ def force_stop(phone: Phone, package: str) -> None:
 
 
 def _force_stop(process: ShellProcess, arguments: ServiceArguments) -> int:
-    arguments.skip_options("--user")
+    arguments.options("--user")
     force_stop(process.phone, arguments.required())
     return 0
 
 
 def _kill(process: ShellProcess, arguments: ServiceArguments) -> int:
     """Kill a background app. The app in front and apps with a running service are kept."""
-    arguments.skip_options("--user")
+    arguments.options("--user")
     _kill_idle(process.phone, arguments.required())
     return 0
 
@@ -237,15 +230,13 @@ def _broadcast(process: ShellProcess, arguments: ServiceArguments) -> int:
     if intent.action == ACTION and receiver and wanted in (None, operator.package):
         payload = intent.extras.get("payload")
         operator.receive(payload if isinstance(payload, str) else None)
-    process.write("Broadcast completed: result=0\n")
-    return 0
+    return process.write("Broadcast completed: result=0\n")
 
 
 def _start_service(process: ShellProcess, arguments: ServiceArguments) -> int:
     intent, _ = read_intent(arguments, {"--user": 1})
     process.write(f"Starting service: {intent}\n")
-    print_error(process, "Error: Not found; no service started.")
-    return FAILED
+    return print_error(process, "Error: Not found; no service started.")
 
 
 def _instrument(process: ShellProcess, arguments: ServiceArguments) -> int:
@@ -260,25 +251,17 @@ def _instrument(process: ShellProcess, arguments: ServiceArguments) -> int:
         f"INSTRUMENTATION_STATUS: Error=Unable to find instrumentation info for: ComponentInfo{{{component}}}\n"
         "INSTRUMENTATION_STATUS_CODE: -1\n"
     )
-    print_error(process, f"android.util.AndroidException: INSTRUMENTATION_FAILED: {component}")
-    return 1
-
-
-def _current_user(process: ShellProcess, _: ServiceArguments) -> int:
-    process.write("0\n")
-    return 0
+    return print_error(process, f"android.util.AndroidException: INSTRUMENTATION_FAILED: {component}", 1)
 
 
 def _stack(process: ShellProcess, arguments: ServiceArguments) -> int:
     verb = arguments.required()
     if verb not in {"list", "info"}:
-        print_error(process, f"Error: unknown command '{verb}'")
-        return FAILED
+        return print_error(process, f"Error: unknown command '{verb}'")
     phone = process.phone
     with phone.lock:
         text = "".join(_stack_text(task, phone) for task in tasks_from_top(phone))
-    process.write(text)
-    return 0
+    return process.write(text)
 
 
 def _stack_text(task: Task, phone: Phone) -> str:
@@ -291,17 +274,13 @@ def _stack_text(task: Task, phone: Phone) -> str:
 
 
 _HANDLERS: dict[str, Handler] = {
-    "start": _start,
-    "start-activity": _start,
-    "startservice": _start_service,
-    "start-service": _start_service,
-    "start-foreground-service": _start_service,
-    "force-stop": _force_stop,
-    "stop-app": _force_stop,
+    **dict.fromkeys(("start", "start-activity"), _start),
+    **dict.fromkeys(("startservice", "start-service", "start-foreground-service"), _start_service),
+    **dict.fromkeys(("force-stop", "stop-app"), _force_stop),
     "kill": _kill,
     "kill-all": _kill_all,
     "broadcast": _broadcast,
     "instrument": _instrument,
-    "get-current-user": _current_user,
+    "get-current-user": lambda process, _: process.write("0\n"),
     "stack": _stack,
 }

@@ -7,6 +7,8 @@ exit code -1.
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from clawperator.errors import ClawperatorException
 from clawperator.phone.shell.process import ShellProcess, encode
 
@@ -26,12 +28,11 @@ def security_error(message: str) -> ServiceError:
     return ServiceError(message, "java.lang.SecurityException")
 
 
-class ServiceArguments:
+class ServiceArguments(Struct):
     """The words of a service command, read one after the other. The first is the command itself."""
 
-    def __init__(self, words: list[str]) -> None:
-        self._words = words
-        self._at = 1
+    _words: list[str]
+    _at: int = 1
 
     @property
     def command(self) -> str:
@@ -59,11 +60,12 @@ class ServiceArguments:
         self._at += 1
         return None if word == "--" else word
 
-    def skip_options(self, *with_value: str) -> None:
-        """Skip the options, and the values of those that have one."""
+    def options(self, *with_value: str) -> dict[str, str]:
+        """All options that follow, with the values of those that have one."""
+        found = {}
         while (option := self.option()) is not None:
-            if option in with_value:
-                self.required()
+            found[option] = self.required() if option in with_value else ""
+        return found
 
     def remaining(self) -> list[str]:
         """All words that are left."""
@@ -114,10 +116,10 @@ def run_handler(process: ShellProcess, handler: Handler, words: list[str]) -> in
     try:
         return handler(process, ServiceArguments(words))
     except ServiceError as e:
-        print_error(process, f"\nException occurred while executing '{words[0]}':\n{e.kind}: {e}")
-        return FAILED
+        return print_error(process, f"\nException occurred while executing '{words[0]}':\n{e.kind}: {e}")
 
 
-def print_error(process: ShellProcess, line: str) -> None:
-    """Write a line to stderr, without the name of the command before it."""
+def print_error(process: ShellProcess, line: str, code: int = FAILED) -> int:
+    """Write a line to stderr, without the name of the command before it, and return the exit code."""
     process.stderr.write(encode(f"{line}\n"))
+    return code

@@ -1,7 +1,7 @@
 """``cmd``, ``service`` and ``content``: the system services by name, and the commands of some of them."""
 
-from clawperator.phone.core.user_input import MAX_VOLUME, VOLUME
-from clawperator.phone.shell.android.base import FAILED, Handler, ServiceArguments, print_error, run_service
+from clawperator.phone.core.user_input import KEY_CODES, MAX_VOLUME, VOLUME
+from clawperator.phone.shell.android.base import Handler, ServiceArguments, print_error, read_int, run_service
 from clawperator.phone.shell.process import ShellProcess, command
 
 NOT_FOUND = 20
@@ -44,114 +44,89 @@ def cmd(process: ShellProcess) -> int:
     if words[:1] == ["-w"]:
         words = words[1:]
     if not words:
-        print_error(
+        return print_error(
             process,
             "cmd: No service specified; use -l to list all running services."
             " Use -w to start and wait for a service.",
+            NOT_FOUND,
         )
-        return NOT_FOUND
     name, arguments = words[0], words[1:]
     if name == "-l":
-        process.write("Currently running services:\n" + "".join(f"  {name}\n" for name in SERVICES))
-        return 0
+        return process.write("Currently running services:\n" + "".join(f"  {name}\n" for name in SERVICES))
     if name not in SERVICES:
-        print_error(process, f"cmd: Can't find service: {name}")
-        return NOT_FOUND
+        return print_error(process, f"cmd: Can't find service: {name}", NOT_FOUND)
     if name in _PROGRAMS:
         return process.run([_PROGRAMS[name], *arguments])
     handlers = _HANDLERS.get(name, {})
-    return run_service(process, arguments, handlers, _usage(name, handlers))
+    usage = f"Commands of {name}:\n" + "".join(f"  {word}\n" for word in handlers)
+    return run_service(process, arguments, handlers, usage)
 
 
-def _usage(name: str, handlers: dict[str, Handler]) -> str:
-    return f"Commands of {name}:\n" + "".join(f"  {word}\n" for word in handlers)
-
-
-def _silent(_: ShellProcess, arguments: ServiceArguments) -> int:
-    """A command without output or effect: the phone has no notification shade."""
-    arguments.remaining()
+def _press_key(process: ShellProcess, arguments: ServiceArguments) -> int:
+    """Press the key of the command's name."""
+    process.phone.key(KEY_CODES[arguments.command.upper()])
     return 0
 
 
-def _set_awake(*, awake: bool) -> Handler:
-    def run(process: ShellProcess, _: ServiceArguments) -> int:
-        phone = process.phone
-        with phone.lock:
-            phone.windows.awake = awake
-        return 0
-
-    return run
-
-
 def _night(process: ShellProcess, arguments: ServiceArguments) -> int:
-    phone = process.phone
     given = arguments.next()
     modes = {"no": "1", "yes": "2", "auto": "0"}
     if given is not None:
         if given not in modes:
-            print_error(process, "Error: mode must be 'yes', 'no', or 'auto'")
-            return FAILED
-        phone.settings.put("secure", "ui_night_mode", modes[given])
-    now = phone.settings.get("secure", "ui_night_mode")
-    process.write(f"Night mode: {next((word for word, code in modes.items() if code == now), 'no')}\n")
-    return 0
+            return print_error(process, "Error: mode must be 'yes', 'no', or 'auto'")
+        process.phone.settings.put("secure", "ui_night_mode", modes[given])
+    now = process.phone.settings.get("secure", "ui_night_mode")
+    return process.write(f"Night mode: {next((word for word, code in modes.items() if code == now), 'no')}\n")
 
 
 def _set_wifi(process: ShellProcess, arguments: ServiceArguments) -> int:
     given = arguments.required()
     if given not in {"enabled", "disabled"}:
-        print_error(process, "Invalid args for set-wifi-enabled: Expected 'enabled' or 'disabled' as next arg")
-        return FAILED
+        return print_error(
+            process, "Invalid args for set-wifi-enabled: Expected 'enabled' or 'disabled' as next arg"
+        )
     return process.run(["svc", "wifi", given.removesuffix("d")])
 
 
 def _wifi_status(process: ShellProcess, _: ServiceArguments) -> int:
     on = process.phone.settings.get("global", "wifi_on") == "1"
-    process.write(f"Wifi is {'enabled' if on else 'disabled'}\n")
-    return 0
+    return process.write(f"Wifi is {'enabled' if on else 'disabled'}\n")
 
 
 def _airplane(process: ShellProcess, arguments: ServiceArguments) -> int:
-    phone = process.phone
     given = arguments.next()
     if given is None:
-        on = phone.settings.get("global", "airplane_mode_on") == "1"
-        process.write("enabled\n" if on else "disabled\n")
-        return 0
+        on = process.phone.settings.get("global", "airplane_mode_on") == "1"
+        return process.write("enabled\n" if on else "disabled\n")
     if given not in {"enable", "disable"}:
-        print_error(process, f"Error: unknown argument '{given}'")
-        return FAILED
-    with phone.lock:
-        phone.settings.put("global", "airplane_mode_on", "1" if given == "enable" else "0")
-        phone.windows.invalidate()
+        return print_error(process, f"Error: unknown argument '{given}'")
+    process.phone.settings.put("global", "airplane_mode_on", "1" if given == "enable" else "0")
     return 0
 
 
 def _media_volume(process: ShellProcess, arguments: ServiceArguments) -> int:
     """Print or set the volume of the media stream. Other streams do not exist."""
     phone = process.phone
-    goal: int | None = None
-    while (option := arguments.option()) is not None:
-        if option == "--stream":
-            arguments.integer()
-        elif option == "--set":
-            goal = arguments.integer()
+    options = arguments.options("--stream", "--set")
+    read_int(options.get("--stream", "3"))
+    goal = read_int(options["--set"]) if "--set" in options else None
     with phone.lock:
         if goal is not None:
             if not 0 <= goal <= MAX_VOLUME:
-                print_error(process, f"Error: invalid volume value: {goal} is not in range [0..{MAX_VOLUME}]")
-                return FAILED
+                return print_error(
+                    process, f"Error: invalid volume value: {goal} is not in range [0..{MAX_VOLUME}]"
+                )
             phone.settings.put("system", VOLUME, str(goal))
         now = phone.settings.get("system", VOLUME)
     process.write("[V] will control stream=3 (STREAM_MUSIC)\n")
-    process.write(f"[V] volume is {now} in range [0..{MAX_VOLUME}]\n")
-    return 0
+    return process.write(f"[V] volume is {now} in range [0..{MAX_VOLUME}]\n")
 
 
 _HANDLERS: dict[str, dict[str, Handler]] = {
     "media_session": {"volume": _media_volume},
-    "statusbar": dict.fromkeys(("expand-notifications", "expand-settings", "collapse"), _silent),
-    "power": {"wakeup": _set_awake(awake=True), "sleep": _set_awake(awake=False)},
+    # Without output or effect: the phone has no notification shade.
+    "statusbar": dict.fromkeys(("expand-notifications", "expand-settings", "collapse"), lambda *_: 0),
+    "power": dict.fromkeys(("wakeup", "sleep"), _press_key),
     "uimode": {"night": _night},
     "wifi": {"set-wifi-enabled": _set_wifi, "status": _wifi_status},
     "connectivity": {"airplane-mode": _airplane},
@@ -165,13 +140,12 @@ def content(process: ShellProcess) -> int:
     uri = words[words.index("--uri") + 1] if "--uri" in words[:-1] else ""
     name = uri.removeprefix("content://").partition("/")[0]
     if not words or not name:
-        print_error(process, "[ERROR] Unsupported operation, or no --uri content://PROVIDER/TABLE")
-        return 1
-    print_error(
+        return print_error(process, "[ERROR] Unsupported operation, or no --uri content://PROVIDER/TABLE", 1)
+    return print_error(
         process,
         f"Error while accessing provider:{name}\njava.lang.IllegalStateException: Could not find provider: {name}",
+        1,
     )
-    return 1
 
 
 @command("service")
@@ -179,11 +153,9 @@ def service(process: ShellProcess) -> int:
     words = process.argv[1:]
     if words == ["list"]:
         rows = (f"{number}\t{name}: [{SERVICES[name]}]\n" for number, name in enumerate(SERVICES))
-        process.write(f"Found {len(SERVICES)} services:\n{''.join(rows)}")
-        return 0
+        return process.write(f"Found {len(SERVICES)} services:\n{''.join(rows)}")
     if len(words) < 2 or words[0] not in {"check", "call"}:
-        print_error(process, "Usage: service list|check SERVICE|call SERVICE CODE")
-        return 10
+        return print_error(process, "Usage: service list|check SERVICE|call SERVICE CODE", 10)
     found = words[1] in SERVICES
     if words[0] == "check":
         process.write(f"Service {words[1]}: {'found' if found else 'not found'}\n")

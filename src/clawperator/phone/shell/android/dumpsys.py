@@ -3,10 +3,9 @@
 import zlib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from weakref import WeakKeyDictionary
 
 from clawperator.phone.apps.system import ANDROID, KEYBOARD
-from clawperator.phone.core.kernel import MEMORY_KB, running_processes, user_name
+from clawperator.phone.core.kernel import MEMORY_KB, user_name
 from clawperator.phone.core.packages import Package
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.tasks import Task
@@ -18,8 +17,8 @@ from clawperator.phone.shell.android.package_manager import (
     RUNTIME_PERMISSIONS,
     activity_of,
     component_of,
-    home_of,
     is_exported,
+    screen_component,
     tasks_from_top,
 )
 from clawperator.phone.shell.android.uiautomator import DISPLAY_ID
@@ -40,14 +39,10 @@ def _record_id(*parts: object) -> str:
 
 def _dump_activities(phone: Phone, words: list[str]) -> str:
     section = next((word for word in words if not word.startswith("-")), "activities")
-    if section in {"activities", "a"}:
-        return _activities(phone)
-    if section in {"top", "t"}:
-        return _top(phone)
-    if section in {"recents", "r"}:
-        return _recents(phone)
-    if section in {"processes", "p"}:
-        return _processes(phone)
+    parts = {"activities": _activities, "top": _top, "recents": _recents, "processes": _processes}
+    for name, dump in parts.items():
+        if section in {name, name[0]}:
+            return dump(phone)
     if section in {"services", "broadcasts", "providers"}:
         return f"ACTIVITY MANAGER {section.upper()} (dumpsys activity {section})\n  (nothing)\n"
     return f"Bad activity command, or no activities match: {section}\n"
@@ -151,26 +146,9 @@ def _processes(phone: Phone) -> str:
 
 def _dump_windows(phone: Phone, words: list[str]) -> str:
     section = next((word for word in words if not word.startswith("-")), "")
-    parts = {
-        "windows": _windows,
-        "w": _windows,
-        "displays": _displays,
-        "d": _displays,
-        "policy": _policy,
-        "p": _policy,
-    }
-    if section in parts:
-        return parts[section](phone)
-    return _policy(phone) + _displays(phone) + _windows(phone)
-
-
-def _titles(phone: Phone) -> list[str]:
-    """The titles of all windows, from the top."""
-    manager = phone.windows
-    titles = ["StatusBar", "NavigationBar0"]
-    if manager.keyboard() is not None:
-        titles.insert(0, "InputMethod")
-    return [*titles, *(_title(phone, window.entry) for window in reversed(manager.app_windows()))]
+    parts = {"policy": _policy, "displays": _displays, "windows": _windows}
+    named = [dump for name, dump in parts.items() if section in {name, name[0]}]
+    return "".join(dump(phone) for dump in named or parts.values())
 
 
 def _title(phone: Phone, entry: BackStackEntry) -> str:
@@ -195,7 +173,10 @@ def _focus(phone: Phone) -> str:
 def _windows(phone: Phone) -> str:
     bounds = phone.windows.display.bounds
     lines = ["WINDOW MANAGER WINDOWS (dumpsys window windows)"]
-    for number, title in enumerate(_titles(phone)):
+    keyboard = phone.windows.keyboard()
+    bars = ["InputMethod"] * (keyboard is not None) + ["StatusBar", "NavigationBar0"]
+    windows = [_title(phone, window.entry) for window in reversed(phone.windows.app_windows())]
+    for number, title in enumerate([*bars, *windows]):
         package = title.partition("/")[0] if "/" in title else KEYBOARD if title == "InputMethod" else SYSTEM_UI
         lines += [
             f"  Window #{number} {_window(title, phone.tasks.front.number)}:",
@@ -204,7 +185,6 @@ def _windows(phone: Phone) -> str:
             "    isOnScreen=true",
             f"    isVisible={str(phone.windows.awake).lower()}",
         ]
-    keyboard = phone.windows.keyboard()
     target = _window(_title(phone, phone.windows.top()), phone.tasks.front.number) if keyboard else "null"
     lines += [f"  imeLayeringTarget in display# 0 {target}", f"  mInputMethodTarget={target}"]
     return "".join(f"{line}\n" for line in lines) + _focus(phone)
@@ -251,16 +231,14 @@ def dumpsys(process: ShellProcess) -> int:
     words = process.argv[1:]
     while words and words[0] in {"-t", "-T", "--priority"}:
         words = words[2:]
-    phone = process.phone
     if words[:1] == ["-l"]:
-        process.write("Currently running services:\n" + "".join(f"  {name}\n" for name in SERVICES))
-        return 0
+        return process.write("Currently running services:\n" + "".join(f"  {name}\n" for name in SERVICES))
     if words and words[0] not in SERVICES:
         print_error(process, f"Can't find service: {words[0]}")
         return 0
     for name in words[:1] or list(SERVICES):
-        with phone.lock:
-            text = _DUMPS[name](phone, words[1:]) if name in _DUMPS else ""
+        with process.phone.lock:
+            text = _DUMPS[name](process.phone, words[1:]) if name in _DUMPS else ""
         line = "-" * 79
         process.write(text if words else f"{line}\nDUMP OF SERVICE {name}:\n{text}")
     return 0
@@ -341,12 +319,11 @@ def _accessibility(phone: Phone, _: list[str]) -> str:
 # Battery
 
 _FULL = {"ac": "0", "usb": "1", "wireless": "0", "level": "100", "status": "5", "present": "1", "temp": "250"}
-_batteries: WeakKeyDictionary[Phone, dict[str, str]] = WeakKeyDictionary()
 
 
 def _battery(phone: Phone, words: list[str]) -> str:
     """The state of the battery, which a client may set until ``reset``."""
-    values = _batteries.setdefault(phone, dict(_FULL))
+    values: dict[str, str] = phone.command_state.setdefault("dumpsys battery", dict(_FULL))
     match words:
         case ["set", name, value] if name in _FULL and value.isascii() and value.isdigit() and len(value) < 6:
             values[name] = value
@@ -394,7 +371,7 @@ def _battery_text(values: dict[str, str]) -> str:
 
 def _memory(phone: Phone, words: list[str]) -> str:
     names = [word for word in words if not word.startswith("-")]
-    rows = running_processes(phone.tasks, phone.packages)
+    rows = phone.processes()
     if not names:
         lines = "".join(f"    {row.memory_kb:>9,}K: {row.name} (pid {row.pid})\n" for row in rows)
         return f"Total RSS by process:\n{lines}\nTotal RAM: {MEMORY_KB:,}K (status normal)\n"
@@ -429,10 +406,6 @@ def _settings(phone: Phone, _: list[str]) -> str:
     return "\n".join(sections)
 
 
-def _notifications(_: Phone, __: list[str]) -> str:
-    return "Current Notification Manager state:\n  Notification List:\n"
-
-
 def _wifi(phone: Phone, _: list[str]) -> str:
     on = phone.settings.get("global", "wifi_on") == "1"
     return f"Wi-Fi is {'enabled' if on else 'disabled'}\n"
@@ -455,7 +428,7 @@ def dump_packages(phone: Phone, words: list[str]) -> str:
 def _resolver(package: Package) -> str:
     if not is_exported(package.app):
         return ""
-    component = home_of(package.app)
+    component = screen_component(package.app, package.app.home)
     return (
         "Activity Resolver Table:\n"
         "  Non-Data Actions:\n"
@@ -516,7 +489,7 @@ _DUMPS: Mapping[str, Dump] = {
     "display": _display,
     "input_method": _input_method,
     "meminfo": _memory,
-    "notification": _notifications,
+    "notification": lambda *_: "Current Notification Manager state:\n  Notification List:\n",
     "package": dump_packages,
     "power": _power,
     "settings": _settings,

@@ -1,8 +1,6 @@
 """``input`` and ``monkey``: inject touches, text, keys and random taps."""
 
-import threading
 from random import Random
-from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
@@ -58,20 +56,6 @@ The commands are:
 """
 
 
-class _Touch:
-    """A touch held between two ``motionevent`` commands: where and when it began, and where it is."""
-
-    __slots__ = ("at", "down", "since")
-
-    def __init__(self, x: int, y: int, since: float) -> None:
-        self.down = self.at = (x, y)
-        self.since = since
-
-
-_touches: WeakKeyDictionary[Phone, _Touch] = WeakKeyDictionary()
-_touches_lock = threading.Lock()
-
-
 @command("input")
 def input_(process: ShellProcess) -> int:
     words = process.argv[1:]
@@ -81,8 +65,9 @@ def input_(process: ShellProcess) -> int:
         words = words[2:]
     if not words or words[0] not in _HANDLERS:
         # Android's input prints this and still exits with 0.
-        process.write(f"Unknown command: {words[0]}\n" if words and words[0] not in {"help", "-h"} else _USAGE)
-        return 0
+        return process.write(
+            f"Unknown command: {words[0]}\n" if words and words[0] not in {"help", "-h"} else _USAGE
+        )
     return run_handler(process, _HANDLERS[words[0]], words)
 
 
@@ -91,27 +76,17 @@ def _tap(process: ShellProcess, arguments: ServiceArguments) -> int:
     return 0
 
 
-def _swipe(process: ShellProcess, arguments: ServiceArguments) -> int:
-    start, end, duration = _read_stroke(arguments)
-    if process.wait(duration / 1000):
-        return INTERRUPTED
-    process.phone.swipe(start, end, duration)
-    return 0
-
-
-def _drag(process: ShellProcess, arguments: ServiceArguments) -> int:
-    start, end, duration = _read_stroke(arguments)
-    if process.wait((_LONG_PRESS_MS + duration) / 1000):
-        return INTERRUPTED
-    process.phone.drag(start, end, duration)
-    return 0
-
-
-def _read_stroke(arguments: ServiceArguments) -> tuple[tuple[int, int], tuple[int, int], int]:
+def _stroke(process: ShellProcess, arguments: ServiceArguments) -> int:
+    """Swipe, or drag after a long press."""
     start, end = (arguments.pixel(), arguments.pixel()), (arguments.pixel(), arguments.pixel())
     given = arguments.next()
     duration = read_int(given) if given is not None else -1
-    return start, end, min(duration, _MAX_MS) if duration >= 0 else _SWIPE_MS
+    duration = min(duration, _MAX_MS) if duration >= 0 else _SWIPE_MS
+    is_drag = arguments.command == "draganddrop"
+    if process.wait((duration + is_drag * _LONG_PRESS_MS) / 1000):
+        return INTERRUPTED
+    (process.phone.drag if is_drag else process.phone.swipe)(start, end, duration)
+    return 0
 
 
 def _text(process: ShellProcess, arguments: ServiceArguments) -> int:
@@ -121,7 +96,6 @@ def _text(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 
 def _key_event(process: ShellProcess, arguments: ServiceArguments) -> int:
-    phone = process.phone
     repeat, delay, long = 1, 0, False
     while (option := arguments.option()) is not None:
         if option == "--delay":
@@ -137,7 +111,7 @@ def _key_event(process: ShellProcess, arguments: ServiceArguments) -> int:
             return INTERRUPTED
         for _ in range(repeat if code is not None else 0):
             assert code is not None
-            phone.key(code, long=long)
+            process.phone.key(code, long=long)
     return 0
 
 
@@ -161,31 +135,21 @@ def _motion(process: ShellProcess, arguments: ServiceArguments) -> int:
     if action not in {"DOWN", "UP", "MOVE", "CANCEL"}:
         raise ServiceError(f"Unknown action: {word}")
     phone = process.phone
-    if action == "CANCEL":
-        with _touches_lock:
-            _touches.pop(phone, None)
-        return 0
-    x, y = arguments.pixel(), arguments.pixel()
-    with _touches_lock:
+    at = (arguments.pixel(), arguments.pixel()) if action != "CANCEL" else (0, 0)
+    with phone.lock:
+        # A touch is held between two commands: where and when it began.
+        touch = phone.command_state.pop("motionevent", None) if action in {"UP", "CANCEL"} else None
         if action == "DOWN":
-            _touches[phone] = _Touch(x, y, phone.clock.monotonic())
-            return 0
-        touch_state = _touches.get(phone)
-        if touch_state is None:
-            return 0
-        touch_state.at = (x, y)
-        if action == "MOVE":
-            return 0
-        del _touches[phone]
-    held = round((phone.clock.monotonic() - touch_state.since) * 1000)
-    phone.swipe(touch_state.down, touch_state.at, min(held, _MAX_MS))
+            phone.command_state["motionevent"] = at, phone.clock.monotonic()
+    if touch is not None and action == "UP":
+        held = round((phone.clock.monotonic() - touch[1]) * 1000)
+        phone.swipe(touch[0], at, min(held, _MAX_MS))
     return 0
 
 
 _HANDLERS: dict[str, Handler] = {
     "tap": _tap,
-    "swipe": _swipe,
-    "draganddrop": _drag,
+    **dict.fromkeys(("swipe", "draganddrop"), _stroke),
     "text": _text,
     "keyevent": _key_event,
     "press": _press,
@@ -216,8 +180,7 @@ def monkey(process: ShellProcess) -> int:
     phone = process.phone
     options = _read_monkey_options(words, phone.seed)
     if options is None:
-        print_error(process, "** Error: Unknown option or missing count")
-        return _BAD_ARGUMENTS
+        return print_error(process, "** Error: Unknown option or missing count", _BAD_ARGUMENTS)
     with phone.lock:
         found = _launchable(phone, options)
     if not found:
@@ -234,11 +197,10 @@ def monkey(process: ShellProcess) -> int:
             return INTERRUPTED
         _inject(phone, found, options, number)
     elapsed = round((phone.clock.monotonic() - began) * 1000)
-    process.write(
+    return process.write(
         f"Events injected: {options.count}\n"
         f"## Network stats: elapsed time={elapsed}ms (0ms mobile, 0ms wifi, {elapsed}ms not connected)\n"
     )
-    return 0
 
 
 def _read_monkey_options(words: list[str], seed: int) -> _MonkeyOptions | None:

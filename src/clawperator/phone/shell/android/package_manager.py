@@ -310,9 +310,9 @@ class ResolvedActivity(Struct, frozen=True):
     args: dict[str, str] = {}
 
 
-def home_of(app: App) -> Component:
-    """The main activity of an app."""
-    return Component(app.package, app.screens[app.home].activity)
+def screen_component(app: App, screen: str) -> Component:
+    """The activity of a screen of an app."""
+    return Component(app.package, app.screens[screen].activity)
 
 
 def is_exported(app: App) -> bool:
@@ -320,13 +320,13 @@ def is_exported(app: App) -> bool:
     return app.launchable or app.package == HOME_APP
 
 
-def find_component(phone: Phone, intent: Intent, component: Component) -> ResolvedActivity | None:
+def _find_component(phone: Phone, intent: Intent, component: Component) -> ResolvedActivity | None:
     """The activity of that name; None when there is none. ``ServiceError`` when it is not exported."""
     if component.package not in phone.packages:
         return None
     package = phone.packages[component.package]
     app = package.app
-    if component == home_of(app) and is_exported(app):
+    if component == screen_component(app, app.home) and is_exported(app):
         takes_link = intent.data is not None and app.link_screen == app.home and bool(app.links)
         return ResolvedActivity(app, component, intent.data if takes_link else None)
     if app.links and intent.data and component.name == app.screens[app.link_screen].activity:
@@ -340,14 +340,17 @@ def find_component(phone: Phone, intent: Intent, component: Component) -> Resolv
 
 
 def find_all(phone: Phone, intent: Intent) -> list[ResolvedActivity]:
-    """Every activity that answers an intent without a component."""
+    """Every activity that answers an intent. ``ServiceError`` when its component is not exported."""
+    if intent.component is not None:
+        target = _find_component(phone, intent, intent.component)
+        return [target] if target is not None else []
     if (intent.action or "").startswith(_SETTINGS_ACTIONS):
         found = _settings_page(phone, intent)
     elif intent.data is not None:
         if intent.action not in _LINK_ACTIONS:
             return []
         apps = phone.packages.handlers(intent.data)
-        found = [ResolvedActivity(app, _link_component(app), intent.data) for app in apps]
+        found = [ResolvedActivity(app, screen_component(app, app.link_screen), intent.data) for app in apps]
     elif intent.action == MAIN and HOME in intent.categories:
         found = [_first(phone.packages.app(HOME_APP))]
     elif intent.action == MAIN and (LAUNCHER in intent.categories or not intent.categories):
@@ -366,16 +369,11 @@ def _settings_page(phone: Phone, intent: Intent) -> list[ResolvedActivity]:
         return [_first(app)]
     kind, _, about = (intent.data or "").partition(":")
     args = {"package": about} if kind == "package" else {}
-    return [ResolvedActivity(app, Component(app.package, app.screens[page].activity), screen=page, args=args)]
-
-
-def front_activity(phone: Phone) -> Component:
-    """The activity in front, below its dialogs."""
-    return activity_of(phone.tasks.front)
+    return [ResolvedActivity(app, screen_component(app, page), screen=page, args=args)]
 
 
 def activity_of(task: Task) -> Component:
-    """The topmost activity of a task."""
+    """The topmost activity of a task, below its dialogs."""
     return component_of(task.shown()[0])
 
 
@@ -390,8 +388,4 @@ def component_of(entry: BackStackEntry) -> Component:
 
 
 def _first(app: App) -> ResolvedActivity:
-    return ResolvedActivity(app, home_of(app))
-
-
-def _link_component(app: App) -> Component:
-    return Component(app.package, app.screens[app.link_screen].activity)
+    return ResolvedActivity(app, screen_component(app, app.home))

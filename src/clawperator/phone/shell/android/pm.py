@@ -1,16 +1,14 @@
 """``pm``: list, query, install and uninstall packages, and grant permissions."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
-from weakref import WeakKeyDictionary, ref
 
 from clawperator.errors import ClawperatorException
 from clawperator.phone.core.apk import ApkError, read_apk
 from clawperator.phone.core.packages import ApkFacts, Package
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.base import (
-    FAILED,
     Handler,
     ServiceArguments,
     ServiceError,
@@ -29,7 +27,6 @@ from clawperator.phone.shell.android.package_manager import (
     Intent,
     ResolvedActivity,
     find_all,
-    find_component,
     read_intent,
 )
 from clawperator.phone.shell.pipes import InputStream
@@ -63,20 +60,14 @@ class InstallSessions:
     """The unfinished installations of one phone. Many threads may use it."""
 
     def __init__(self, phone: Phone) -> None:
-        self._phone_ref = ref(phone)  # the sessions must not keep a closed phone alive
+        self._phone = phone
         self._lock = threading.Lock()
         self._files: dict[int, list[str]] = {}
         self._next = _FIRST_ID
         # The options each session was created with, for its commit.
-        self.options: dict[int, dict[str, str]] = {}
+        self._options: dict[int, Mapping[str, str]] = {}
 
-    @property
-    def _phone(self) -> Phone:
-        phone = self._phone_ref()
-        assert phone is not None  # the caller holds a reference
-        return phone
-
-    def create(self, size: int | None = None) -> int:
+    def create(self, size: int | None, options: Mapping[str, str]) -> int:
         """Create a session. ``InstallError`` at once when the announced size does not fit."""
         files = self._phone.storage.system
         if size is not None:
@@ -88,6 +79,7 @@ class InstallSessions:
                 raise InstallError("INSTALL_FAILED_SESSION_INVALID: too many unfinished sessions")
             number, self._next = self._next, self._next + 1
             self._files[number] = []
+            self._options[number] = options
         try:
             files.mkdir(f"{_FOLDER}/{number}", parents=True)
         except OSError as e:
@@ -123,24 +115,22 @@ class InstallSessions:
             raise _no_space()
         return done
 
-    def commit(
-        self, number: int, *, replace: bool = True, downgrade: bool = False, grant: bool = False
-    ) -> ApkFacts:
+    def commit(self, number: int) -> None:
         """Install the package. The session ends, also on failure."""
         try:
             with self._lock:
+                options = self._options.get(number, {})
                 paths = [self._apk_path(number, i) for i in range(len(self._find(number)))]
             facts, path = self._read_base(paths)
             with self._phone.lock:
-                self._check_update(facts, replace=replace, downgrade=downgrade)
+                self._check_update(facts, options)
                 try:
                     self._phone.packages.install(facts, path)
                 except OSError as e:
                     raise _no_space() from e
-                if grant:
+                if "-g" in options:
                     for permission in RUNTIME_PERMISSIONS:
                         self._phone.packages.grant(facts.package, permission)
-            return facts
         finally:
             self.abandon(number)
 
@@ -149,7 +139,7 @@ class InstallSessions:
         files = self._phone.storage.system
         with self._lock:
             self._files.pop(number, None)
-            self.options.pop(number, None)
+            self._options.pop(number, None)
         with suppress(OSError):  # a session without a file has no folder
             files.remove_tree(f"{_FOLDER}/{number}")
 
@@ -184,12 +174,12 @@ class InstallSessions:
         reason = f"{problem.reason}: {problem}" if problem else "INSTALL_FAILED_INVALID_APK: No packages staged"
         raise InstallError(reason)
 
-    def _check_update(self, facts: ApkFacts, *, replace: bool, downgrade: bool) -> None:
+    def _check_update(self, facts: ApkFacts, options: Mapping[str, str]) -> None:
         name = facts.package
         if name not in self._phone.packages:
             return
         known = self._phone.packages[name]
-        if not replace:
+        if "-R" in options:
             raise InstallError(
                 f"INSTALL_FAILED_ALREADY_EXISTS: Attempt to re-install {name} without first uninstalling."
             )
@@ -199,21 +189,18 @@ class InstallSessions:
                 f"INSTALL_FAILED_UPDATE_INCOMPATIBLE: Existing package {name} signatures do not match newer"
                 " version; ignoring!"
             )
-        if facts.version_code < known.version_code and not downgrade:
+        if facts.version_code < known.version_code and "-d" not in options:
             raise InstallError(
                 f"INSTALL_FAILED_VERSION_DOWNGRADE: Downgrade detected: Update version code {facts.version_code}"
                 f" is older than current {known.version_code}"
             )
 
 
-_all: WeakKeyDictionary[Phone, InstallSessions] = WeakKeyDictionary()
-_all_lock = threading.Lock()
-
-
 def _sessions_of(phone: Phone) -> InstallSessions:
     """The install sessions of a phone."""
-    with _all_lock:
-        return _all.setdefault(phone, InstallSessions(phone))
+    with phone.lock:
+        found: InstallSessions = phone.command_state.setdefault("pm install", InstallSessions(phone))
+        return found
 
 
 def _no_space() -> InstallError:
@@ -224,35 +211,24 @@ def _no_space() -> InstallError:
 
 
 def _install(process: ShellProcess, arguments: ServiceArguments) -> int:
-    options = _install_options(arguments)
-    size = read_int(options["-S"]) if "-S" in options else None
+    options, size = _install_options(arguments)
     path = arguments.next()
     if path in {None, "-"} and size is None:
-        print_error(process, "Error: must either specify a package size or an APK file")
-        return 1
-
-    def run(sessions: InstallSessions) -> str:
-        number = sessions.create(size)
-        try:
-            _write_file(process, sessions, number, "base.apk", size, path)
-            _commit(sessions, number, options)
-        finally:
-            sessions.abandon(number)
-        return "Success"
-
-    return _report(process, run)
+        return print_error(process, "Error: must either specify a package size or an APK file", 1)
+    sessions = _sessions_of(process.phone)
+    number = sessions.create(size, options)
+    try:
+        _write_file(process, number, "base.apk", size, path)
+        sessions.commit(number)
+    finally:
+        sessions.abandon(number)
+    return process.write("Success\n")
 
 
 def _install_create(process: ShellProcess, arguments: ServiceArguments) -> int:
-    options = _install_options(arguments)
-    size = read_int(options["-S"]) if "-S" in options else None
-
-    def run(sessions: InstallSessions) -> str:
-        number = sessions.create(size)
-        sessions.options[number] = options
-        return f"Success: created install session [{number}]"
-
-    return _report(process, run)
+    options, size = _install_options(arguments)
+    number = _sessions_of(process.phone).create(size, options)
+    return process.write(f"Success: created install session [{number}]\n")
 
 
 def _install_write(process: ShellProcess, arguments: ServiceArguments) -> int:
@@ -262,56 +238,24 @@ def _install_write(process: ShellProcess, arguments: ServiceArguments) -> int:
             raise ServiceError(f"Unknown option: {option}")
         size = arguments.integer()
     number, name, path = arguments.integer(), arguments.required(), arguments.next()
-    return _report(
-        process,
-        lambda sessions: f"Success: streamed {_write_file(process, sessions, number, name, size, path)} bytes",
-    )
+    written = _write_file(process, number, name, size, path)
+    return process.write(f"Success: streamed {written} bytes\n")
 
 
-def _install_commit(process: ShellProcess, arguments: ServiceArguments) -> int:
-    number = arguments.integer()
-
-    def run(sessions: InstallSessions) -> str:
-        _commit(sessions, number, sessions.options.get(number, {}))
-        return "Success"
-
-    return _report(process, run)
+def _install_end(process: ShellProcess, arguments: ServiceArguments) -> int:
+    sessions = _sessions_of(process.phone)
+    (sessions.commit if arguments.command == "install-commit" else sessions.abandon)(arguments.integer())
+    return process.write("Success\n")
 
 
-def _install_abandon(process: ShellProcess, arguments: ServiceArguments) -> int:
-    number = arguments.integer()
-
-    def run(sessions: InstallSessions) -> str:
-        sessions.abandon(number)
-        return "Success"
-
-    return _report(process, run)
+def _install_options(arguments: ServiceArguments) -> tuple[dict[str, str], int | None]:
+    """The options of an installation, and the size that ``-S`` announces."""
+    options = arguments.options(*_OPTIONS_WITH_VALUE)
+    return options, read_int(options["-S"]) if "-S" in options else None
 
 
-def _report(process: ShellProcess, run: Callable[[InstallSessions], str]) -> int:
-    """Print the one line that clients read: success, or ``Failure`` and the reason."""
-    try:
-        line, code = run(_sessions_of(process.phone)), 0
-    except InstallError as e:
-        line, code = f"Failure [{e}]", 1
-    process.write(f"{line}\n")
-    return code
-
-
-def _install_options(arguments: ServiceArguments) -> dict[str, str]:
-    options = {}
-    while (option := arguments.option()) is not None:
-        options[option] = arguments.required() if option in _OPTIONS_WITH_VALUE else ""
-    return options
-
-
-def _commit(sessions: InstallSessions, number: int, options: dict[str, str]) -> None:
-    sessions.commit(number, replace="-R" not in options, downgrade="-d" in options, grant="-g" in options)
-
-
-def _write_file(  # noqa: PLR0913, PLR0917 - a file's source and target
-    process: ShellProcess, sessions: InstallSessions, number: int, name: str, size: int | None, path: str | None
-) -> int:
+def _write_file(process: ShellProcess, number: int, name: str, size: int | None, path: str | None) -> int:
+    sessions = _sessions_of(process.phone)
     if path is None or path == "-":
         return sessions.write(number, name, process.stdin, size)
     try:
@@ -321,15 +265,6 @@ def _write_file(  # noqa: PLR0913, PLR0917 - a file's source and target
         raise ServiceError(f"Error: Can't open file: {path}") from None
     with file:
         return sessions.write(number, name, file, size)
-
-
-INSTALL_HANDLERS: dict[str, Handler] = {
-    "install": _install,
-    "install-create": _install_create,
-    "install-write": _install_write,
-    "install-commit": _install_commit,
-    "install-abandon": _install_abandon,
-}
 
 
 # All commands of ``pm``
@@ -383,7 +318,11 @@ Package manager (package) commands:
 
 @command("pm")
 def pm(process: ShellProcess) -> int:
-    return run_service(process, process.argv[1:], _HANDLERS, _USAGE)
+    try:
+        return run_service(process, process.argv[1:], _HANDLERS, _USAGE)
+    except InstallError as e:
+        process.write(f"Failure [{e}]\n")
+        return 1
 
 
 # Queries
@@ -394,10 +333,8 @@ def _list(process: ShellProcess, arguments: ServiceArguments) -> int:
     if kind in {"packages", "package"}:
         return _list_packages(process, arguments)
     if kind not in _LISTS:
-        print_error(process, f"Error: unknown list type '{kind}'")
-        return FAILED
-    process.write("".join(f"{row}\n" for row in _LISTS[kind]))
-    return 0
+        return print_error(process, f"Error: unknown list type '{kind}'")
+    return process.write("".join(f"{row}\n" for row in _LISTS[kind]))
 
 
 def _list_packages(process: ShellProcess, arguments: ServiceArguments) -> int:
@@ -409,14 +346,11 @@ def _list_packages(process: ShellProcess, arguments: ServiceArguments) -> int:
         elif option in known:
             options.add(option)
         else:
-            print_error(process, f"Error: Unknown option: {option}")
-            return FAILED
+            return print_error(process, f"Error: Unknown option: {option}")
     wanted = arguments.next() or ""
-    phone = process.phone
-    with phone.lock:
-        found = [p for p in phone.packages.all() if wanted in p.app.package and _is_listed(p, options)]
-    process.write("".join(f"package:{_line(package, options)}\n" for package in found))
-    return 0
+    with process.phone.lock:
+        found = [p for p in process.phone.packages.all() if wanted in p.app.package and _is_listed(p, options)]
+    return process.write("".join(f"package:{_line(package, options)}\n" for package in found))
 
 
 def _is_listed(package: Package, options: set[str]) -> bool:
@@ -437,12 +371,11 @@ def _line(package: Package, options: set[str]) -> str:
 
 
 def _path(process: ShellProcess, arguments: ServiceArguments) -> int:
-    arguments.skip_options("--user", "--versionCode")
-    package = _find(process, arguments.required())
+    arguments.options("--user", "--versionCode")
+    package = process.phone.packages.find(arguments.required())
     if package is None:
         return 1
-    process.write(f"package:{package.path}\n")
-    return 0
+    return process.write(f"package:{package.path}\n")
 
 
 def _dump(process: ShellProcess, arguments: ServiceArguments) -> int:
@@ -455,27 +388,19 @@ def _has_feature(process: ShellProcess, arguments: ServiceArguments) -> int:
     return 0 if has else 1
 
 
-def _install_location(process: ShellProcess, _: ServiceArguments) -> int:
-    process.write("0[auto]\n")
-    return 0
-
-
 def _resolve_activity(process: ShellProcess, arguments: ServiceArguments) -> int:
     found, options = _query(process, arguments)
     if not found:
-        process.write("No activity found\n")
-        return 0
+        return process.write("No activity found\n")
     component = found[0].component
     lines = [] if "--components" in options else [_MATCH]
-    process.write("".join(f"{line}\n" for line in (*lines, component.short)))
-    return 0
+    return process.write("".join(f"{line}\n" for line in (*lines, component.short)))
 
 
 def _query_activities(process: ShellProcess, arguments: ServiceArguments) -> int:
     found, options = _query(process, arguments)
     if "--components" in options:
-        process.write("".join(f"{target.component.short}\n" for target in found))
-        return 0
+        return process.write("".join(f"{target.component.short}\n" for target in found))
     lines = [f"{len(found)} activities found:" if found else "No activities found"]
     for number, target in enumerate(found):
         lines += [f"  Activity #{number}:", f"    {_MATCH}"]
@@ -488,8 +413,7 @@ def _query_activities(process: ShellProcess, arguments: ServiceArguments) -> int
                 f"      packageName={target.component.package}",
                 f"      labelRes=0x0 nonLocalizedLabel={target.app.label} icon=0x0 banner=0x0",
             ]
-    process.write("".join(f"{line}\n" for line in lines))
-    return 0
+    return process.write("".join(f"{line}\n" for line in lines))
 
 
 def _query(process: ShellProcess, arguments: ServiceArguments) -> tuple[list[ResolvedActivity], dict[str, str]]:
@@ -497,44 +421,37 @@ def _query(process: ShellProcess, arguments: ServiceArguments) -> tuple[list[Res
     intent, options = read_intent(arguments, own)
     if intent.action is None and intent.data is None:
         intent = Intent(action=MAIN, categories=(LAUNCHER,), package=intent.package, component=intent.component)
-    phone = process.phone
-    with phone.lock:
-        if intent.component is None:
-            return find_all(phone, intent), options
-        target = find_component(phone, intent, intent.component)
-        return ([target] if target is not None else []), options
+    with process.phone.lock:
+        return find_all(process.phone, intent), options
 
 
 # Changes
 
 
 def _uninstall(process: ShellProcess, arguments: ServiceArguments) -> int:
-    arguments.skip_options("--user", "--versionCode")
-    phone = process.phone
+    arguments.options("--user", "--versionCode")
     name = arguments.required()
-    with phone.lock:
-        done = phone.packages.remove(name)
+    with process.phone.lock:
+        done = process.phone.packages.remove(name)
     process.write("Success\n" if done else "Failure [DELETE_FAILED_INTERNAL_ERROR]\n")
     return 0 if done else 1
 
 
 def _clear(process: ShellProcess, arguments: ServiceArguments) -> int:
-    arguments.skip_options("--user", "--versionCode")
-    package = _find(process, arguments.required())
+    arguments.options("--user", "--versionCode")
+    package = process.phone.packages.find(arguments.required())
     if package is None:
-        print_error(process, "Failed")
-        return 1
+        return print_error(process, "Failed", 1)
     phone, name = process.phone, package.app.package
     with phone.lock:
         phone.clear_app(name)
         for permission in phone.packages.granted(name):
             phone.packages.revoke(name, permission)
-    process.write("Success\n")
-    return 0
+    return process.write("Success\n")
 
 
 def _grant(process: ShellProcess, arguments: ServiceArguments) -> int:
-    arguments.skip_options("--user", "--versionCode")
+    arguments.options("--user", "--versionCode")
     phone = process.phone
     name, permission = arguments.required(), arguments.required()
     if name not in phone.packages:
@@ -553,39 +470,29 @@ def _grant(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 def _enable(process: ShellProcess, arguments: ServiceArguments) -> int:
     """Report the package as enabled; disabling is refused."""
-    arguments.skip_options("--user", "--versionCode")
+    arguments.options("--user", "--versionCode")
     name = arguments.required()
-    if _find(process, name) is None:
+    if process.phone.packages.find(name) is None:
         raise ServiceError(f"Unknown package: {name}")
     if arguments.command != "enable":
         raise security_error(f"Cannot disable a protected package: {name}")
-    process.write(f"Package {name} new state: enabled\n")
-    return 0
-
-
-def _find(process: ShellProcess, name: str) -> Package | None:
-    phone = process.phone
-    with phone.lock:
-        if name not in phone.packages:
-            return None
-        return phone.packages[name]
+    return process.write(f"Package {name} new state: enabled\n")
 
 
 _HANDLERS: dict[str, Handler] = {
     "list": _list,
     "path": _path,
-    "dump": _dump,
-    "dump-package": _dump,
+    **dict.fromkeys(("dump", "dump-package"), _dump),
     "has-feature": _has_feature,
-    "get-install-location": _install_location,
+    "get-install-location": lambda process, _: process.write("0[auto]\n"),
     "resolve-activity": _resolve_activity,
     "query-activities": _query_activities,
-    **INSTALL_HANDLERS,
+    "install": _install,
+    "install-create": _install_create,
+    "install-write": _install_write,
+    **dict.fromkeys(("install-commit", "install-abandon"), _install_end),
     "uninstall": _uninstall,
     "clear": _clear,
-    "grant": _grant,
-    "revoke": _grant,
-    "enable": _enable,
-    "disable": _enable,
-    "disable-user": _enable,
+    **dict.fromkeys(("grant", "revoke"), _grant),
+    **dict.fromkeys(("enable", "disable", "disable-user"), _enable),
 }

@@ -4,9 +4,9 @@ from msgspec.structs import replace
 
 from clawperator.phone.apps.system import KEYBOARD_COMPONENT as KEYBOARD
 from clawperator.phone.core.settings import NAMESPACES
+from clawperator.phone.core.user_input import KEY_CODES
 from clawperator.phone.core.windows import Display
 from clawperator.phone.shell.android.base import (
-    FAILED,
     Handler,
     ServiceArguments,
     ServiceError,
@@ -50,7 +50,7 @@ def settings(process: ShellProcess) -> int:
 
 
 def _namespace(arguments: ServiceArguments) -> str:
-    arguments.skip_options("--user")
+    arguments.options("--user")
     name = arguments.required().lower()
     if name not in NAMESPACES:
         raise ServiceError(f"Invalid namespace '{name}'")
@@ -60,21 +60,18 @@ def _namespace(arguments: ServiceArguments) -> str:
 def _get(process: ShellProcess, arguments: ServiceArguments) -> int:
     namespace, key = _namespace(arguments), arguments.required()
     value = process.phone.settings.get(namespace, key)
-    process.write(f"{'null' if value is None else value}\n")
-    return 0
+    return process.write(f"{'null' if value is None else value}\n")
 
 
 def _put(process: ShellProcess, arguments: ServiceArguments) -> int:
     namespace, key, value = _namespace(arguments), arguments.required(), arguments.required()
-    phone = process.phone
-    with phone.lock:
+    with process.phone.lock:
         try:
-            phone.settings.put(namespace, key, value)
+            process.phone.settings.put(namespace, key, value)
         except ValueError as e:
             raise ServiceError(str(e)) from e
         if namespace == "system" and key in {"user_rotation", "accelerometer_rotation"}:
             _apply_rotation(process)
-        phone.windows.invalidate()  # an app may show it
     return 0
 
 
@@ -87,19 +84,13 @@ def _apply_rotation(process: ShellProcess) -> None:
 
 
 def _delete(process: ShellProcess, arguments: ServiceArguments) -> int:
-    namespace, key = _namespace(arguments), arguments.required()
-    phone = process.phone
-    with phone.lock:
-        gone = phone.settings.delete(namespace, key)
-        phone.windows.invalidate()
-    process.write(f"Deleted {int(gone)} rows\n")
-    return 0
+    gone = process.phone.settings.delete(_namespace(arguments), arguments.required())
+    return process.write(f"Deleted {int(gone)} rows\n")
 
 
 def _list(process: ShellProcess, arguments: ServiceArguments) -> int:
     table = process.phone.settings.table(_namespace(arguments))
-    process.write("".join(f"{key}={value}\n" for key, value in sorted(table.items())))
-    return 0
+    return process.write("".join(f"{key}={value}\n" for key, value in sorted(table.items())))
 
 
 # Properties
@@ -125,8 +116,9 @@ def setprop(process: ShellProcess) -> int:
     with phone.lock:
         full = name not in phone.properties and len(phone.properties) >= _MAX_PROPERTIES
         if full or not name.startswith(_WRITABLE_PROPERTIES) or max(len(name), len(value)) > _MAX_PROPERTY_LENGTH:
-            print_error(process, f"Failed to set property '{name}' to '{value}'.\nSee dmesg for error reason.")
-            return 1
+            return print_error(
+                process, f"Failed to set property '{name}' to '{value}'.\nSee dmesg for error reason.", 1
+            )
         phone.properties[name] = value
     return 0
 
@@ -141,57 +133,47 @@ def ime(process: ShellProcess) -> int:
 
 def _list_keyboards(process: ShellProcess, arguments: ServiceArguments) -> int:
     """List the one keyboard; ``-a`` lists it even while it is disabled."""
-    options = []
-    while (option := arguments.option()) is not None:
-        options.append(option)
+    options = arguments.options()
     enabled = KEYBOARD in _enabled_keyboards(process)
     if not enabled and "-a" not in options:
         return 0
     package, _, name = KEYBOARD.partition("/")
-    process.write(
+    return process.write(
         f"{KEYBOARD}\n"
         if "-s" in options
         else f"{KEYBOARD}:\n  mId={KEYBOARD} mSettingsActivityName=null\n  mIsDefaultResId=0x0\n"
         f"  Service:\n    packageName={package}\n    name={name}\n"
     )
-    return 0
 
 
 def _change_keyboard(process: ShellProcess, arguments: ServiceArguments) -> int:
-    words = {"enable": "enabled", "disable": "disabled", "set": "selected"}
-    done = words[arguments.command]
+    done = {"enable": "enabled", "disable": "disabled", "set": "selected"}[arguments.command]
     while arguments.option() is not None:
         arguments.required()
     name = arguments.required()
     if name != KEYBOARD:
-        print_error(process, f"Unknown input method {name} cannot be {done} for user #0")
-        return FAILED
-    if done == "selected":
-        _store_keyboard(process, selected=True, enabled=True)
-        process.write(f"Input method {name} selected for user #0\n")
-        return 0
+        return print_error(process, f"Unknown input method {name} cannot be {done} for user #0")
     was = KEYBOARD in _enabled_keyboards(process)
-    _store_keyboard(process, selected=done == "enabled", enabled=done == "enabled")
+    _store_keyboard(process, KEYBOARD if done != "disabled" else "")
+    if done == "selected":
+        return process.write(f"Input method {name} selected for user #0\n")
     already = was == (done == "enabled")
-    process.write(f"Input method {name}: {'already' if already else 'now'} {done} for user #0\n")
-    return 0
+    return process.write(f"Input method {name}: {'already' if already else 'now'} {done} for user #0\n")
 
 
 def _reset_keyboards(process: ShellProcess, _: ServiceArguments) -> int:
-    _store_keyboard(process, selected=True, enabled=True)
-    process.write(f"Reset current and enabled IMEs for user #0\n  Newly selected IME is {KEYBOARD}\n")
-    return 0
+    _store_keyboard(process, KEYBOARD)
+    return process.write(f"Reset current and enabled IMEs for user #0\n  Newly selected IME is {KEYBOARD}\n")
 
 
 def _enabled_keyboards(process: ShellProcess) -> list[str]:
     return (process.phone.settings.get("secure", "enabled_input_methods") or "").split(":")
 
 
-def _store_keyboard(process: ShellProcess, *, selected: bool, enabled: bool) -> None:
-    phone = process.phone
-    with phone.lock:
-        phone.settings.put("secure", "enabled_input_methods", KEYBOARD if enabled else "")
-        phone.settings.put("secure", "default_input_method", KEYBOARD if selected else "")
+def _store_keyboard(process: ShellProcess, name: str) -> None:
+    with process.phone.lock:
+        for key in ("enabled_input_methods", "default_input_method"):
+            process.phone.settings.put("secure", key, name)
 
 
 # Switches
@@ -203,15 +185,12 @@ _STAY_ON = {"true": "15", "false": "0", "ac": "1", "usb": "2", "wireless": "4", 
 @command("svc")
 def svc(process: ShellProcess) -> int:
     words = process.argv[1:]
-    phone = process.phone
     match words:
         case [name, "enable" | "disable" as state] if name in _SWITCHES:
-            with phone.lock:
-                phone.settings.put("global", _SWITCHES[name], "1" if state == "enable" else "0")
-                phone.windows.invalidate()
+            process.phone.settings.put("global", _SWITCHES[name], "1" if state == "enable" else "0")
             return 0
         case ["power", "stayon", when] if when in _STAY_ON:
-            phone.settings.put("global", "stay_on_while_plugged_in", _STAY_ON[when])
+            process.phone.settings.put("global", "stay_on_while_plugged_in", _STAY_ON[when])
             return 0
         case ["power", "reboot" | "shutdown", *_]:
             return process.run(["reboot"])
@@ -224,16 +203,13 @@ def svc(process: ShellProcess) -> int:
 @command("reboot")
 def reboot(process: ShellProcess) -> int:
     """Refuse: a simulated phone is restarted with ``clawperator phone``."""
-    print_error(process, "reboot: Permission security_error")
-    return 1
+    return print_error(process, "reboot: Permission security_error", 1)
 
 
 _SETTINGS: dict[str, Handler] = {"get": _get, "put": _put, "delete": _delete, "list": _list}
 _IME: dict[str, Handler] = {
     "list": _list_keyboards,
-    "enable": _change_keyboard,
-    "disable": _change_keyboard,
-    "set": _change_keyboard,
+    **dict.fromkeys(("enable", "disable", "set"), _change_keyboard),
     "reset": _reset_keyboards,
 }
 
@@ -273,13 +249,10 @@ def _size(process: ShellProcess, arguments: ServiceArguments) -> int:
         sizes = [first.natural_width, first.natural_height]
     else:
         sides = given.split("x")
-        if len(sides) != 2 or not all(sides):
-            print_error(process, f"Error: bad size {given}")
-            return FAILED
-        sizes = [_read_side(side, manager.display) for side in sides]
+        is_pair = len(sides) == 2 and all(sides)
+        sizes = [_read_side(side, manager.display) for side in sides] if is_pair else [0]
         if not all(_MIN_SIDE <= side <= _MAX_SIDE for side in sizes):
-            print_error(process, f"Error: bad size {given}")
-            return FAILED
+            return print_error(process, f"Error: bad size {given}")
     _resize(process, natural_width=sizes[0], natural_height=sizes[1])
     return 0
 
@@ -301,8 +274,7 @@ def _density(process: ShellProcess, arguments: ServiceArguments) -> int:
     assert given is not None
     density = first.density if given == "reset" else read_int(given)
     if density < 72:
-        print_error(process, "Error: density must be >= 72")
-        return FAILED
+        return print_error(process, "Error: density must be >= 72")
     _resize(process, density=min(density, _MAX_DENSITY))
     return 0
 
@@ -321,16 +293,13 @@ def _rotation(process: ShellProcess, arguments: ServiceArguments) -> int:
         given = arguments.next()
     if given is None:
         free = phone.settings.get("system", "accelerometer_rotation") == "1"
-        process.write("free\n" if free else f"lock {phone.settings.get('system', 'user_rotation') or 0}\n")
-        return 0
+        return process.write("free\n" if free else f"lock {phone.settings.get('system', 'user_rotation') or 0}\n")
     if given not in {"free", "lock"}:
-        print_error(process, "Error: argument needs to be either -d, free or lock.")
-        return FAILED
+        return print_error(process, "Error: argument needs to be either -d, free or lock.")
     turn = arguments.next()
     rotation = read_int(turn) if turn is not None else phone.windows.display.rotation
     if not 0 <= rotation <= 3:
-        print_error(process, f"Error: rotation argument is not a valid rotation constant: {rotation}")
-        return FAILED
+        return print_error(process, f"Error: rotation argument is not a valid rotation constant: {rotation}")
     with phone.lock:
         phone.settings.put("system", "accelerometer_rotation", "1" if given == "free" else "0")
         if given == "lock":
@@ -344,29 +313,23 @@ def _fixed(process: ShellProcess, arguments: ServiceArguments) -> int:
     properties = process.phone.properties
     given = arguments.next()
     if given is None:
-        process.write(f"{properties.get(_FIXED, 'default')}\n")
-        return 0
+        return process.write(f"{properties.get(_FIXED, 'default')}\n")
     if given not in {"enabled", "disabled", "default"}:
-        print_error(process, f"Error: expecting enabled, disabled or default, but we get {given}")
-        return FAILED
+        return print_error(process, f"Error: expecting enabled, disabled or default, but we get {given}")
     properties[_FIXED] = given
     return 0
 
 
 def _dismiss_keyguard(process: ShellProcess, _: ServiceArguments) -> int:
     """Wake the phone: there is no lock screen."""
-    phone = process.phone
-    with phone.lock:
-        phone.windows.awake = True
+    process.phone.key(KEY_CODES["WAKEUP"])
     return 0
 
 
 _HANDLERS: dict[str, Handler] = {
     "size": _size,
     "density": _density,
-    "user-rotation": _rotation,
-    "set-user-rotation": _rotation,
-    "fixed-to-user-rotation": _fixed,
-    "set-fix-to-user-rotation": _fixed,
+    **dict.fromkeys(("user-rotation", "set-user-rotation"), _rotation),
+    **dict.fromkeys(("fixed-to-user-rotation", "set-fix-to-user-rotation"), _fixed),
     "dismiss-keyguard": _dismiss_keyguard,
 }

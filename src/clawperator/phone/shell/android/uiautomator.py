@@ -47,8 +47,7 @@ def uiautomator(process: ShellProcess) -> int:
     if words[:1] == ["dump"]:
         return _dump(process, words[1:])
     if words[:1] in (["runtest"], ["events"]):
-        print_error(process, f"Error: '{words[0]}' is not available on this device")
-        return 1
+        return print_error(process, f"Error: '{words[0]}' is not available on this device", 1)
     process.write(_DUMP_USAGE)
     return 0 if words[:1] == ["help"] else 1
 
@@ -64,7 +63,8 @@ def _dump(process: ShellProcess, words: list[str]) -> int:
             if "--windows" in words:
                 xml = _every_window(phone)
             else:
-                tree = _without(phone.windows.capture(), _is_hidden)
+                # uiautomator omits what is scrolled away. Accessibility still reports it.
+                tree = _without(phone.windows.capture(), lambda node: "invisible" in node.extras)
                 xml = one_line(
                     write_hierarchy(_without(tree, _is_plain_container) if "--compressed" in words else tree)
                 )
@@ -77,18 +77,12 @@ def _dump(process: ShellProcess, words: list[str]) -> int:
             # uiautomator logs the failure and exits as if it had succeeded.
             phone.log.write("E", "AccessibilityNodeInfoDumper", f"failed to dump window to file: {e.strerror}", 0)
     shown = path if path in _STREAMS or path.startswith("/") else resolve(path, process.cwd)
-    process.write(f"UI hierchary dumped to: {shown}\n")
-    return 0
+    return process.write(f"UI hierchary dumped to: {shown}\n")
 
 
 def one_line(xml: str) -> str:
     """The document without line breaks, as uiautomator writes it. Breaks in texts are escaped."""
     return "".join(line.lstrip(" ") for line in xml.split("\n"))
-
-
-def _is_hidden(node: Node) -> bool:
-    """Whether uiautomator omits the node: it is scrolled away. Accessibility still reports it."""
-    return "invisible" in node.extras
 
 
 def _is_plain_container(node: Node) -> bool:
@@ -116,8 +110,7 @@ def _every_window(phone: Phone) -> str:
     """All windows of the display, from the top."""
     manager = phone.windows
     keyboard = manager.keyboard()
-    own = [manager.navigation(), *([keyboard] if keyboard is not None else [])]
-    windows = [*((window, 3) for window in own[:1]), *((window, 2) for window in own[1:])]
+    windows = [(manager.navigation(), 3), *([(keyboard, 2)] if keyboard is not None else [])]
     windows += [(window, 1) for window in reversed(manager.app_windows())]
     active = manager.active()
     parts = []
@@ -147,8 +140,7 @@ def screencap(process: ShellProcess) -> int:
         if word == "-d":
             display = words.pop(0) if words else ""
             if display not in {DISPLAY_ID, "0"}:
-                print_error(process, f"Display Id '{display}' is not valid.")
-                return 1
+                return print_error(process, f"Display Id '{display}' is not valid.", 1)
         elif word == "-p":
             png = True
         elif word.startswith("-") and word != "-":
@@ -156,9 +148,8 @@ def screencap(process: ShellProcess) -> int:
             return 0 if word == "-h" else 1
         else:
             path = word
-    phone = process.phone
     as_png = png or (path is not None and path.endswith(".png"))
-    image = phone.screenshot() if as_png else phone.raw_screenshot()
+    image = process.phone.screenshot() if as_png else process.phone.raw_screenshot()
     if path is None:
         process.stdout.write(image)
         return 0
@@ -166,6 +157,5 @@ def screencap(process: ShellProcess) -> int:
         with process.open(path, "wb") as file:
             file.write(image)
     except OSError as e:
-        print_error(process, f"Error opening file: {path} ({e.strerror})")
-        return 1
+        return print_error(process, f"Error opening file: {path} ({e.strerror})", 1)
     return 0

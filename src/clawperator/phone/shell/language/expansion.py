@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Literal, TypeAlias
 
-from clawperator.errors import ClawperatorException
 from clawperator.phone.shell.language.parser import (
     ArithmeticExpansion,
     CommandSubstitution,
@@ -37,12 +36,8 @@ _MAX_DEPTH = 20
 _MAX_TOKENS = 10_000
 
 
-class ArithmeticSyntaxError(ClawperatorException):
-    """An invalid expression; the message is what the shell prints."""
-
-
 def evaluate(text: str, variables: MutableMapping[str, str]) -> int:
-    """The value of an expression. Assignments in it change ``variables``."""
+    """The value of an expression. Assignments in it change ``variables``. ``ShellError`` when it is invalid."""
     return _Evaluation(text, variables).evaluate()
 
 
@@ -52,7 +47,7 @@ def _wrap(value: int) -> int:
 
 def _divide(a: int, b: int) -> int:
     if b == 0:
-        raise ArithmeticSyntaxError("divide by zero")
+        raise ShellError("divide by zero")
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
@@ -89,7 +84,7 @@ class _Evaluation:
         while position < len(text):
             match = _TOKEN.match(text, position)
             if match is None or len(self._tokens) > _MAX_TOKENS:
-                raise ArithmeticSyntaxError(f"{text}: unexpected '{text[position:].strip()[:20]}'")
+                raise ShellError(f"{text}: unexpected '{text[position:].strip()[:20]}'")
             self._tokens.append(match[1] or match[2] or match[3])
             position = match.end()
 
@@ -103,9 +98,9 @@ class _Evaluation:
             raise self._unexpected()
         return value
 
-    def _unexpected(self) -> ArithmeticSyntaxError:
+    def _unexpected(self) -> ShellError:
         token = self._tokens[self._at] if self._at < len(self._tokens) else "end of expression"
-        return ArithmeticSyntaxError(f"{self._text.strip()}: unexpected '{token}'")
+        return ShellError(f"{self._text.strip()}: unexpected '{token}'")
 
     def _take(self, *tokens: str) -> str | None:
         if self._at < len(self._tokens) and self._tokens[self._at] in tokens:
@@ -116,7 +111,7 @@ class _Evaluation:
     def _assignment(self) -> int:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise ArithmeticSyntaxError("expression nested too deeply")
+            raise ShellError("expression nested too deeply")
         name, operator = (*self._tokens[self._at : self._at + 2], "", "")[:2]
         if operator in _ASSIGNMENTS and (name[:1].isalpha() or name[:1] == "_"):
             self._at += 2
@@ -172,12 +167,12 @@ class _Evaluation:
         try:
             return _wrap(_number(text.removeprefix("-")) * (-1 if text.startswith("-") else 1))
         except ValueError:
-            raise ArithmeticSyntaxError(f"{text[:40]}: bad number") from None
+            raise ShellError(f"{text[:40]}: bad number") from None
 
 
 def _number(text: str) -> int:
     if len(text) > 40:
-        raise ArithmeticSyntaxError(f"{text[:40]}: bad number")
+        raise ShellError(f"{text[:40]}: bad number")
     return int(text, 16) if text[:2].lower() == "0x" else int(text)
 
 
@@ -236,10 +231,7 @@ def _pieces(shell: ShellState, word: Word) -> Iterator[Piece]:
             case CommandSubstitution(body=body, quoted=quoted):
                 yield shell.substitute(body), "quoted" if quoted else "split"
             case ArithmeticExpansion(expression=expression, quoted=quoted):
-                try:
-                    value = evaluate(expand_text(shell, expression), shell.variables)
-                except ArithmeticSyntaxError as e:
-                    raise ShellError(str(e)) from None
+                value = evaluate(expand_text(shell, expression), shell.variables)
                 yield str(value), "quoted" if quoted else "split"
 
 
@@ -335,11 +327,8 @@ def _apply_operator(shell: ShellState, part: Variable, value: str) -> str:
 
 
 def _substring(shell: ShellState, part: Variable, value: str) -> str:
-    try:
-        start = evaluate(expand_text(shell, part.word), shell.variables)
-        length = None if part.second is None else evaluate(expand_text(shell, part.second), shell.variables)
-    except ArithmeticSyntaxError as e:
-        raise ShellError(str(e)) from None
+    start = evaluate(expand_text(shell, part.word), shell.variables)
+    length = None if part.second is None else evaluate(expand_text(shell, part.second), shell.variables)
     start = max(len(value) + start, 0) if start < 0 else start
     if length is None:
         return value[start:]

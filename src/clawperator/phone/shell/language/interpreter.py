@@ -10,10 +10,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
+from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from clawperator.errors import ClawError, ClawperatorException
 from clawperator.phone.core.phone import Phone
-from clawperator.phone.shell.language.builtins import BUILTINS, read_line
 from clawperator.phone.shell.language.expansion import expand_fields, expand_pattern, expand_text
 from clawperator.phone.shell.language.parser import (
     AndOrList,
@@ -47,15 +49,9 @@ from clawperator.phone.shell.language.state import (
     join_thread,
     start_thread,
 )
-from clawperator.phone.shell.pipes import (
-    CancelEvent,
-    ClosedStream,
-    FixedInput,
-    InputStream,
-    OutputStream,
-    Pipe,
-)
+from clawperator.phone.shell.pipes import CancelEvent, ClosedStream, FixedInput, InputStream, OutputStream, Pipe
 from clawperator.phone.shell.process import (
+    COMMANDS,
     INTERRUPTED,
     NOT_EXECUTABLE,
     NOT_FOUND,
@@ -67,7 +63,247 @@ from clawperator.phone.shell.process import (
     find_command,
     reason,
 )
-from clawperator.phone.storage.filesystem import resolve
+from clawperator.phone.storage.filesystem import normalise, resolve
+
+# Builtins: the commands that read or change the shell itself
+
+Builtin: TypeAlias = "Callable[[Interpreter, list[str]], int]"
+BUILTINS: dict[str, Builtin] = {}
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OPTIONS = "efux"
+_MAX_LINE = 1024 * 1024
+
+
+def builtin(*names: str) -> Callable[[Builtin], Builtin]:
+    def register(function: Builtin) -> Builtin:
+        BUILTINS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def _number(shell: "Interpreter", argv: list[str], default: int) -> int:
+    if len(argv) < 2:
+        return default
+    try:
+        return int(argv[1][:9])
+    except ValueError:
+        shell.report_error(f"{argv[0]}: {argv[1]}: bad number")
+        raise Exit(1) from None
+
+
+@builtin(":")
+def _nothing(shell: "Interpreter", argv: list[str]) -> int:  # noqa: ARG001 - a builtin
+    return 0
+
+
+@builtin("cd", "chdir")
+def _cd(shell: "Interpreter", argv: list[str]) -> int:
+    words = [word for word in argv[1:] if word not in {"-P", "-L", "--"}]
+    wanted = words[0] if words else shell.variables.get("HOME", "/")
+    wanted = shell.variables.get("OLDPWD", "/") if wanted == "-" else wanted
+    try:
+        path = resolve(wanted, shell.cwd)
+        if not shell.storage.stat(path).is_dir:
+            return shell.report_error(f"cd: {wanted}: Not a directory", 2)
+    except OSError as e:
+        return shell.report_error(f"cd: {wanted}: {reason(e)}", 2)
+    # $PWD keeps the name as given, not the folder that an alias resolves to.
+    shell.variables["OLDPWD"] = shell.cwd
+    shell.cwd = normalise(wanted, shell.cwd)
+    shell.variables["PWD"] = shell.cwd
+    return 0
+
+
+@builtin("pwd")
+def _pwd(shell: "Interpreter", argv: list[str]) -> int:
+    return shell.write((resolve(shell.cwd) if "-P" in argv else shell.cwd) + "\n")
+
+
+@builtin("export")
+def _export(shell: "Interpreter", argv: list[str]) -> int:
+    words = [word for word in argv[1:] if word != "-p"]
+    if not words:
+        for name in sorted(shell.exported & shell.variables.keys()):
+            shell.write(f"export {name}={shell.variables[name]}\n")
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not _NAME.fullmatch(name):
+            return shell.report_error(f"export: {name}: is not an identifier")
+        if equals:
+            shell.assign(name, value)
+        shell.exported.add(name)
+    return 0
+
+
+@builtin("local", "typeset")
+def _local(shell: "Interpreter", argv: list[str]) -> int:
+    for word in argv[1:]:
+        name, equals, value = word.partition("=")
+        if not _NAME.fullmatch(name):
+            return shell.report_error(f"{argv[0]}: {name}: is not an identifier")
+        if shell.scopes:
+            shell.scopes[-1].setdefault(name, shell.variables.get(name))
+        shell.assign(name, value if equals else "")
+    return 0
+
+
+@builtin("unset")
+def _unset(shell: "Interpreter", argv: list[str]) -> int:
+    for name in argv[1:]:
+        if argv[1] == "-f":
+            shell.functions.pop(name, None)
+        else:
+            shell.variables.pop(name, None)
+            shell.exported.discard(name)
+    return 0
+
+
+@builtin("set")
+def _set(shell: "Interpreter", argv: list[str]) -> int:
+    words = argv[1:]
+    if not words:
+        for name in sorted(shell.variables):
+            shell.write(f"{name}={shell.variables[name]}\n")
+    while words and words[0][:1] in {"-", "+"} and len(words[0]) > 1:
+        word = words.pop(0)
+        if word == "--":
+            shell.arguments = words
+            return 0
+        if not set(word[1:]) <= set(_OPTIONS):
+            return shell.report_error(f"set: {word}: unknown option")
+        (shell.options.update if word[0] == "-" else shell.options.difference_update)(word[1:])
+    if words:
+        shell.arguments = words
+    return 0
+
+
+@builtin("shift")
+def _shift(shell: "Interpreter", argv: list[str]) -> int:
+    count = _number(shell, argv, 1)
+    if not 0 <= count <= len(shell.arguments):
+        return shell.report_error("shift: nothing to shift")
+    shell.arguments = shell.arguments[count:]
+    return 0
+
+
+@builtin("exit")
+def _exit(shell: "Interpreter", argv: list[str]) -> int:
+    raise Exit(_number(shell, argv, shell.status))
+
+
+@builtin("return")
+def _return(shell: "Interpreter", argv: list[str]) -> int:
+    raise Return(_number(shell, argv, shell.status))
+
+
+@builtin("break", "continue")
+def _leave_loop(shell: "Interpreter", argv: list[str]) -> int:
+    raise LeaveLoop(max(_number(shell, argv, 1), 1), again=argv[0] == "continue")
+
+
+@builtin("eval")
+def _eval(shell: "Interpreter", argv: list[str]) -> int:
+    shell.status = 0
+    return shell.run_nested(lambda: shell.run_text(" ".join(argv[1:])))
+
+
+@builtin(".", "source")
+def _source(shell: "Interpreter", argv: list[str]) -> int:
+    if len(argv) < 2:
+        return shell.report_error(f"{argv[0]}: missing argument")
+    try:
+        with shell.storage.open(resolve(argv[1], shell.cwd)) as file:
+            text = decode(file.read(_MAX_LINE))
+    except OSError as e:
+        return shell.report_error(f"{argv[0]}: {argv[1]}: {reason(e)}")
+    shell.status = 0
+    try:
+        return shell.run_nested(lambda: shell.run_text(text))
+    except Return as e:
+        return e.status
+
+
+@builtin("exec")
+def _exec(shell: "Interpreter", argv: list[str]) -> int:
+    raise Exit(shell.run_argv(argv[1:], functions=False))
+
+
+@builtin("command")
+def _command(shell: "Interpreter", argv: list[str]) -> int:
+    words = argv[1:]
+    if words[:1] in (["-v"], ["-V"]):
+        return max((_describe(shell, word, full=words[0] == "-V") for word in words[1:]), default=0)
+    words = words[1:] if words[:1] in (["-p"], ["--"]) else words
+    return shell.run_argv(words, functions=False) if words else 0
+
+
+@builtin("type")
+def _type(shell: "Interpreter", argv: list[str]) -> int:
+    return max((_describe(shell, word, full=True) for word in argv[1:]), default=0)
+
+
+def _describe(shell: "Interpreter", word: str, *, full: bool) -> int:
+    """Print what a name resolves to."""
+    if word in shell.functions:
+        shell.write(f"{word} is a function\n" if full else f"{word}\n")
+    elif word in BUILTINS:
+        shell.write(f"{word} is a shell builtin\n" if full else f"{word}\n")
+    elif word.rpartition("/")[2] in COMMANDS:
+        path = word if "/" in word else f"/system/bin/{word}"
+        shell.write(f"{word} is {path}\n" if full else f"{path}\n")
+    else:
+        if full:
+            shell.write(f"{word} not found\n")
+        return NOT_FOUND if full else 1
+    return 0
+
+
+@builtin("wait")
+def _wait(shell: "Interpreter", argv: list[str]) -> int:  # noqa: ARG001 - a builtin
+    for job in shell.jobs:
+        job.attached = True
+    shell.wait_for_jobs()
+    return shell.jobs[-1].status if shell.jobs else 0
+
+
+@builtin("umask")
+def _umask(shell: "Interpreter", argv: list[str]) -> int:
+    if len(argv) > 1:
+        return shell.report_error("umask: not permitted")
+    return shell.write("0022\n")
+
+
+@builtin("read")
+def _read(shell: "Interpreter", argv: list[str]) -> int:
+    raw = "-r" in argv
+    names = [word for word in argv[1:] if not word.startswith("-")] or ["REPLY"]
+    line, ended = read_line(shell.stdin)
+    while not raw and line.endswith("\\") and ended:
+        more, ended = read_line(shell.stdin)
+        line = line[:-1] + more
+    if not raw:
+        line = re.sub(r"\\(.)", r"\1", line)
+    separators = shell.variables.get("IFS", " \t\n")
+    rest = line.strip("".join(c for c in separators if c in " \t\n"))
+    for name in names[:-1]:
+        match = re.search(f"[{re.escape(separators)}]+", rest) if separators else None
+        shell.assign(name, rest[: match.start()] if match else rest)
+        rest = rest[match.end() :] if match else ""
+    shell.assign(names[-1], rest)
+    return 0 if ended else 1
+
+
+def read_line(source: InputStream) -> tuple[str, bool]:
+    """A line without its newline, and whether there was one. Reads no byte beyond it."""
+    line = bytearray()
+    while len(line) < _MAX_LINE and (c := source.read(1)):
+        if c == b"\n":
+            return decode(bytes(line)), True
+        line += c
+    return decode(bytes(line)), False
+
 
 MAX_STAGES = 32
 MAX_JOBS = 32
@@ -82,23 +318,25 @@ class RedirectionError(ClawperatorException):
 # Redirections
 
 
-def _run_redirected(shell: ShellState, redirections: tuple[Redirection, ...], run: Callable[[], int]) -> int:
+def _run_redirected(shell: "Interpreter", redirections: tuple[Redirection, ...], run: Callable[[], int]) -> int:
     """Run something with other streams, which are closed and restored afterwards."""
     if not redirections:
         return run()
-    before = shell.streams
+    before, streams = shell.streams, dict(shell.streams)
     try:
-        with _redirected(shell, redirections) as shell.streams:
+        with ExitStack() as files:
+            for redirection in redirections:
+                _apply(shell, redirection, streams, files)
+            shell.streams = streams
             return run()
     except RedirectionError as e:
         shell.streams = before
-        shell.report_error(str(e))
-        return 1
+        return shell.report_error(str(e))
     finally:
         shell.streams = before
 
 
-def _redirect_permanently(shell: ShellState, redirections: tuple[Redirection, ...]) -> None:
+def _redirect_permanently(shell: "Interpreter", redirections: tuple[Redirection, ...]) -> None:
     """Redirect the shell's own streams, as ``exec`` with no command does. The files stay open."""
     streams = dict(shell.streams)
     for redirection in redirections:
@@ -106,16 +344,7 @@ def _redirect_permanently(shell: ShellState, redirections: tuple[Redirection, ..
     shell.streams = streams
 
 
-@contextmanager
-def _redirected(shell: ShellState, redirections: tuple[Redirection, ...]) -> Iterator[Streams]:
-    streams = dict(shell.streams)
-    with ExitStack() as files:
-        for redirection in redirections:
-            _apply(shell, redirection, streams, files)
-        yield streams
-
-
-def _apply(shell: ShellState, redirection: Redirection, streams: Streams, files: ExitStack | None) -> None:
+def _apply(shell: "Interpreter", redirection: Redirection, streams: Streams, files: ExitStack | None) -> None:
     text = expand_text(shell, redirection.word)
     if redirection.operator == "<<":
         streams[redirection.fd] = _usable(redirection.fd, FixedInput(encode(text)))
@@ -152,7 +381,7 @@ def _usable(fd: int, stream: InputStream | OutputStream) -> InputStream | Output
 # Pipelines
 
 
-def _run_stages(shell: ShellState, stages: Sequence[CommandNode]) -> int:
+def _run_stages(shell: "Interpreter", stages: Sequence[CommandNode]) -> int:
     """Run all stages at once, each reading the output of the one before. Returns the status of the last."""
     if len(stages) > MAX_STAGES:
         raise ShellError("can't fork - try again")
@@ -171,7 +400,9 @@ def _run_stages(shell: ShellState, stages: Sequence[CommandNode]) -> int:
             join_thread(thread, shell.cancelled, lambda: None)
 
 
-def _stage(shell: ShellState, command: CommandNode, source: Pipe | None, target: Pipe | None) -> Callable[[], int]:
+def _stage(
+    shell: "Interpreter", command: CommandNode, source: Pipe | None, target: Pipe | None
+) -> Callable[[], int]:
     inner = shell.copy()
     if source:
         inner.streams[0] = source
@@ -195,7 +426,7 @@ def _stage(shell: ShellState, command: CommandNode, source: Pipe | None, target:
 # Background jobs
 
 
-def _start_job(shell: ShellState, line: AndOrList) -> None:
+def _start_job(shell: "Interpreter", line: AndOrList) -> None:
     """Run ``line &`` in a subshell of its own thread."""
     if len(shell.jobs) >= MAX_JOBS:
         raise ShellError("can't fork - try again")
@@ -231,7 +462,7 @@ def _is_detached(line: AndOrList) -> bool:
 # Simple commands: functions, builtins, commands of the phone, scripts in its file system
 
 
-def _run_simple(shell: ShellState, command: SimpleCommand) -> int:
+def _run_simple(shell: "Interpreter", command: SimpleCommand) -> int:
     shell.substitution_status = 0
     argv = _expand(shell, command.words)
     values = [(name, expand_text(shell, word)) for name, word in command.assignments]
@@ -252,7 +483,7 @@ def _run_simple(shell: ShellState, command: SimpleCommand) -> int:
         return _run_redirected(shell, command.redirections, lambda: shell.run_argv(argv))
 
 
-def _expand(shell: ShellState, words: tuple[Word, ...]) -> list[str]:
+def _expand(shell: "Interpreter", words: tuple[Word, ...]) -> list[str]:
     """The arguments. Between ``[[`` and ``]]`` words are not split, and patterns are not globbed."""
     if words and words[0] == (LiteralText("[[", quoted=False),):
         return [expand_text(shell, word) for word in words]
@@ -260,7 +491,7 @@ def _expand(shell: ShellState, words: tuple[Word, ...]) -> list[str]:
 
 
 @contextmanager
-def _assigned(shell: ShellState, values: list[tuple[str, str]]) -> Iterator[None]:
+def _assigned(shell: "Interpreter", values: list[tuple[str, str]]) -> Iterator[None]:
     """Variables that only the command sees."""
     before = [(name, shell.variables.get(name), name in shell.exported) for name, _ in values]
     for name, value in values:
@@ -275,19 +506,7 @@ def _assigned(shell: ShellState, values: list[tuple[str, str]]) -> Iterator[None
                 shell.exported.discard(name)
 
 
-def run_argv(shell: ShellState, argv: list[str], *, functions: bool) -> int:
-    """Resolve ``argv[0]`` and run it in this shell."""
-    name = argv[0]
-    if functions and name in shell.functions:
-        return shell.run_nested(lambda: _call_function(shell, argv))
-    if name in BUILTINS:
-        return BUILTINS[name](shell, argv)
-    if find_command(name) is None:
-        return _run_file(shell, argv) if "/" in name else _not_found(shell, name)
-    return shell.new_process(argv).start()
-
-
-def _call_function(shell: ShellState, argv: list[str]) -> int:
+def _call_function(shell: "Interpreter", argv: list[str]) -> int:
     before = shell.arguments
     shell.arguments = argv[1:]
     shell.scopes.append({})
@@ -301,7 +520,7 @@ def _call_function(shell: ShellState, argv: list[str]) -> int:
             shell.restore(name, value)
 
 
-def _run_file(shell: ShellState, argv: list[str]) -> int:
+def _run_file(shell: "Interpreter", argv: list[str]) -> int:
     """Run a script in the phone's file system. Binaries are for another machine and are refused."""
     name = argv[0]
     try:
@@ -309,41 +528,24 @@ def _run_file(shell: ShellState, argv: list[str]) -> int:
         status = shell.storage.stat(path)
         if status.is_dir or not status.mode & 0o111:
             problem = "Is a directory" if status.is_dir else "Permission denied"
-            shell.report_error(f"{name}: can't execute: {problem}")
-            return NOT_EXECUTABLE
+            return shell.report_error(f"{name}: can't execute: {problem}", NOT_EXECUTABLE)
         with shell.storage.open(path) as file:
             text = file.read(MAX_SCRIPT + 1)
     except OSError:
         return _not_found(shell, name)
     if b"\0" in text[:1024] or len(text) > MAX_SCRIPT:
-        shell.report_error(f"{name}: not executable: magic {text[:4].hex().upper()}")
-        return NOT_EXECUTABLE
+        return shell.report_error(f"{name}: not executable: magic {text[:4].hex().upper()}", NOT_EXECUTABLE)
     return shell.new_process(["sh", path, *argv[1:]]).start()
 
 
-def _not_found(shell: ShellState, name: str) -> int:
-    shell.report_error(f"{name}: inaccessible or not found")
-    return NOT_FOUND
+def _not_found(shell: "Interpreter", name: str) -> int:
+    return shell.report_error(f"{name}: inaccessible or not found", NOT_FOUND)
 
 
 # Groups, branches and loops
 
 
-def _run_compound(shell: ShellState, command: CompoundCommand) -> int:
-    match command:
-        case CommandGroup():
-            return _run_group(shell, command)
-        case IfCommand():
-            return _run_if(shell, command)
-        case WhileLoop():
-            return _run_while(shell, command)
-        case ForLoop():
-            return _run_for(shell, command)
-        case CaseCommand():
-            return _run_case(shell, command)
-
-
-def _run_group(shell: ShellState, command: CommandGroup) -> int:
+def _run_group(shell: "Interpreter", command: CommandGroup) -> int:
     if not command.subshell:
         return shell.run_list(command.body)
     inner = shell.copy()
@@ -352,7 +554,7 @@ def _run_group(shell: ShellState, command: CommandGroup) -> int:
     return status
 
 
-def _run_if(shell: ShellState, command: IfCommand) -> int:
+def _run_if(shell: "Interpreter", command: IfCommand) -> int:
     for condition, body in command.branches:
         if shell.test(condition):
             return shell.run_list(body)
@@ -360,7 +562,7 @@ def _run_if(shell: ShellState, command: IfCommand) -> int:
     return shell.run_list(command.otherwise)
 
 
-def _run_while(shell: ShellState, command: WhileLoop) -> int:
+def _run_while(shell: "Interpreter", command: WhileLoop) -> int:
     shell.status = status = 0
     while shell.test(command.condition) != command.until:
         if not _run_body(shell, command.body):
@@ -369,7 +571,7 @@ def _run_while(shell: ShellState, command: WhileLoop) -> int:
     return status
 
 
-def _run_for(shell: ShellState, command: ForLoop) -> int:
+def _run_for(shell: "Interpreter", command: ForLoop) -> int:
     words = list(shell.arguments) if command.words is None else expand_fields(shell, command.words)
     shell.status = 0
     for word in words:
@@ -379,7 +581,7 @@ def _run_for(shell: ShellState, command: ForLoop) -> int:
     return shell.status
 
 
-def _run_case(shell: ShellState, command: CaseCommand) -> int:
+def _run_case(shell: "Interpreter", command: CaseCommand) -> int:
     subject = expand_text(shell, command.word)
     shell.status = 0
     for patterns, body in command.branches:
@@ -388,7 +590,16 @@ def _run_case(shell: ShellState, command: CaseCommand) -> int:
     return 0
 
 
-def _run_body(shell: ShellState, body: CommandList) -> bool:
+_COMPOUND: Mapping[type[CompoundCommand], "Callable[[Interpreter, Any], int]"] = {
+    CommandGroup: _run_group,
+    IfCommand: _run_if,
+    WhileLoop: _run_while,
+    ForLoop: _run_for,
+    CaseCommand: _run_case,
+}
+
+
+def _run_body(shell: "Interpreter", body: CommandList) -> bool:
     """Run one iteration of a loop; False when it was the last."""
     shell.budget.spend()
     if shell.cancelled.is_set():
@@ -450,29 +661,13 @@ def run_script(  # noqa: PLR0913 - what a process is made of
     stdout: OutputStream,
     stderr: OutputStream,
     cancelled: threading.Event,
-    env: Mapping[str, str] | None = None,
-    arguments: Sequence[str] = (SH,),
-    cwd: str = "/",
-    depth: int = 0,
-    options: str = "",
 ) -> int:
-    """Run a script to its end and return its exit code. ``arguments`` are ``$0``, ``$1`` and so on.
+    """Run a script to its end and return its exit code.
 
     The code is 130 when the script was cancelled and 141 when its output has no reader any more.
     """
-    process = ShellProcess(
-        arguments,
-        phone=phone,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        cancelled=cancelled,
-        env=ENVIRONMENT if env is None else env,
-        cwd=cwd,
-        depth=depth,
-    )
-    shell = Interpreter(process, options)
-    return shell.run_whole(decode(script) if isinstance(script, bytes) else script)
+    process = ShellProcess([SH], phone, stdin, stdout, stderr, cancelled, dict(ENVIRONMENT))
+    return Interpreter(process).run_whole(decode(script) if isinstance(script, bytes) else script)
 
 
 class Interpreter(ShellState):
@@ -491,14 +686,14 @@ class Interpreter(ShellState):
                 raise ShellError("script too long")
             self.run_text(text)
 
-        status = self.run_contained(run)
-        with suppress(BrokenPipeError):
-            self.wait_for_jobs()
-        return status
+        return self._run_to_end(run)
 
     def run_stdin(self) -> int:
         """Run the commands on stdin, each as soon as it is complete, to the end of the input."""
-        status = self.run_contained(self._run_input)
+        return self._run_to_end(self._run_input)
+
+    def _run_to_end(self, run: Callable[[], None]) -> int:
+        status = self.run_contained(run)
         with suppress(BrokenPipeError):
             self.wait_for_jobs()
         return status
@@ -526,6 +721,7 @@ class Interpreter(ShellState):
             self.run_list(commands)
 
     def run_text(self, text: str) -> int:
+        """Parse and run a text, each line after the one before has run."""
         for commands in Parser(text):
             self.run_list(commands)
         return self.status
@@ -563,6 +759,7 @@ class Interpreter(ShellState):
             self.status = int(not self.status)
 
     def run_command(self, command: CommandNode) -> int:
+        """Run one command of any kind."""
         self.budget.spend()
         if self.cancelled.is_set():
             raise Exit(INTERRUPTED)
@@ -573,12 +770,22 @@ class Interpreter(ShellState):
             self.status = 0
         else:
             self.status = _run_redirected(
-                self, command.redirections, lambda: self.run_nested(lambda: _run_compound(self, command))
+                self,
+                command.redirections,
+                lambda: self.run_nested(lambda: _COMPOUND[type(command)](self, command)),
             )
         return self.status
 
     def run_argv(self, argv: list[str], *, functions: bool = True) -> int:
-        return run_argv(self, argv, functions=functions)
+        """Run the function, builtin, command or script file called ``argv[0]``."""
+        name = argv[0]
+        if functions and name in self.functions:
+            return self.run_nested(lambda: _call_function(self, argv))
+        if name in BUILTINS:
+            return BUILTINS[name](self, argv)
+        if find_command(name) is None:
+            return _run_file(self, argv) if "/" in name else _not_found(self, name)
+        return self.new_process(argv).start()
 
 
 @command("sh", "mksh")
@@ -613,14 +820,13 @@ def sh(process: ShellProcess) -> int:
 # Scripts with a limit for their time and output
 
 
-class _LimitedOutput:
+class _LimitedOutput(Struct):
     """Collects output up to a limit, then drops the rest and cancels the command."""
 
-    def __init__(self, max_bytes: int, cancelled: threading.Event) -> None:
-        self.data = bytearray()
-        self.is_over = False
-        self._max_bytes = max_bytes
-        self._cancelled = cancelled
+    _max_bytes: int
+    _cancelled: threading.Event
+    data: bytearray = bytearray()
+    is_over: bool = False
 
     def write(self, data: bytes, /) -> int:
         if len(self.data) + len(data) > self._max_bytes:

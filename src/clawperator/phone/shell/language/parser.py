@@ -5,7 +5,6 @@ before a syntax error still run. Nesting is limited: no input can exhaust the st
 """
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
@@ -71,48 +70,48 @@ class SimpleCommand(Struct, frozen=True):
     redirections: tuple[Redirection, ...]
 
 
-class CommandGroup(Struct, frozen=True):
+class CompoundCommand(Struct, frozen=True, kw_only=True):
+    """A group, branch or loop."""
+
+    redirections: tuple[Redirection, ...] = ()
+
+
+class CommandGroup(CompoundCommand, frozen=True):
     """``{ body; }``, or ``( body )`` in a subshell."""
 
     body: "CommandList"
     subshell: bool
-    redirections: tuple[Redirection, ...] = ()
 
 
-class IfCommand(Struct, frozen=True):
+class IfCommand(CompoundCommand, frozen=True):
     branches: "tuple[tuple[CommandList, CommandList], ...]"
     otherwise: "CommandList"
-    redirections: tuple[Redirection, ...] = ()
 
 
-class WhileLoop(Struct, frozen=True):
+class WhileLoop(CompoundCommand, frozen=True):
     condition: "CommandList"
     body: "CommandList"
     until: bool
-    redirections: tuple[Redirection, ...] = ()
 
 
-class ForLoop(Struct, frozen=True):
+class ForLoop(CompoundCommand, frozen=True):
     """Over the words, or over the positional parameters when there is no ``in``."""
 
     name: str
     words: tuple[Word, ...] | None
     body: "CommandList"
-    redirections: tuple[Redirection, ...] = ()
 
 
-class CaseCommand(Struct, frozen=True):
+class CaseCommand(CompoundCommand, frozen=True):
     word: Word
     branches: "tuple[tuple[tuple[Word, ...], CommandList], ...]"
-    redirections: tuple[Redirection, ...] = ()
 
 
 class FunctionDefinition(Struct, frozen=True):
     name: str
-    body: "CompoundCommand"
+    body: CompoundCommand
 
 
-CompoundCommand: TypeAlias = "CommandGroup | IfCommand | WhileLoop | ForLoop | CaseCommand"
 CommandNode: TypeAlias = "SimpleCommand | CompoundCommand | FunctionDefinition"
 
 
@@ -168,7 +167,8 @@ def unescape(text: str, *, zero_octal: bool = False) -> str:
     def one(match: re.Match[str]) -> str:
         byte, short, long, octal, letter = match.groups()
         if byte or octal:
-            return _byte(int(byte, 16) if byte else int(octal, 8) & 0xFF)
+            value = int(byte, 16) if byte else int(octal, 8) & 0xFF
+            return chr(value) if value < 0x80 else chr(0xDC00 + value)
         if short or long:
             code = int(short or long, 16)
             return chr(code) if code < 0xD800 or 0xDFFF < code <= 0x10FFFF else "\ufffd"
@@ -182,31 +182,29 @@ def unescape(text: str, *, zero_octal: bool = False) -> str:
     return _ESCAPE.sub(one, text).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
-def _byte(value: int) -> str:
-    return chr(value) if value < 0x80 else chr(0xDC00 + value)
+# Words that end a list, and those that start a compound command.
+_CLOSERS = frozenset(("then", "elif", "else", "fi", "do", "done", "esac", "}"))
+_OPENERS = frozenset(("if", "while", "until", "for", "case", "{"))
+_BLANKS = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
+_FUNCTION = re.compile(r"(?:function[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*\([ \t]*\)|function[ \t]+([A-Za-z_][\w.-]*)")
+_REDIRECTION = re.compile(r"(\d?)(<<-|<<|>>|<>|>\||<&|>&|<|>)|(&>)")
 
 
-class WordReader(ABC):
-    """A position in a script, and methods that read words from there."""
+class Parser:
+    """Parses one script. Iterating gives its lines, each parsed on demand."""
 
-    def __init__(self, text: str, depth: int = 0) -> None:
+    def __init__(self, text: str, depth: int = 0, documents: dict[int, int] | None = None) -> None:
         self.text = text
         self.position = 0
         self.depth = depth
+        # Maps the end of a line to where the script continues after the line's here-documents.
+        self._documents = {} if documents is None else documents
         if depth > MAX_NESTING:
             raise ShellSyntaxError("syntax error: nested too deeply")
 
-    @abstractmethod
-    def read_substitution(self) -> CommandList:
-        """Read the script of ``$( )``, from after the opening parenthesis to after the closing one."""
-
-    @abstractmethod
-    def inner(self, text: str) -> "WordReader":
-        """A reader of a nested text."""
-
-    @abstractmethod
-    def read_whole(self) -> CommandList:
-        """Parse everything to the end."""
+    # Words
 
     @property
     def at_end(self) -> bool:
@@ -293,7 +291,13 @@ class WordReader(ABC):
             return CommandSubstitution(self.read_substitution(), quoted)
         if self.peek() == "{":
             self.position += 1
-            return self._nested_braces(quoted=quoted)
+            self.depth += 1
+            if self.depth > MAX_NESTING:
+                raise ShellSyntaxError("syntax error: nested too deeply")
+            try:
+                return self._read_braces(quoted=quoted)
+            finally:
+                self.depth -= 1
         if self.peek() == "'" and not quoted:
             return self._read_ansi()
         if match := _PARAMETER.match(self.text, self.position):
@@ -328,15 +332,6 @@ class WordReader(ABC):
         self.position = match.end()
         special = r'\\([$`\\"])' if quoted else r"\\([$`\\])"
         return self.inner(re.sub(special, r"\1", match[1])).read_whole()
-
-    def _nested_braces(self, *, quoted: bool) -> Variable:
-        self.depth += 1
-        if self.depth > MAX_NESTING:
-            raise ShellSyntaxError("syntax error: nested too deeply")
-        try:
-            return self._read_braces(quoted=quoted)
-        finally:
-            self.depth -= 1
 
     def _read_braces(self, *, quoted: bool) -> Variable:
         start = self.position - 2
@@ -389,40 +384,7 @@ class WordReader(ABC):
             return UnfinishedError("syntax error: unmatched '{'")
         return ShellSyntaxError(f"{self.text[start:end]}: bad substitution")
 
-
-def _expand_tilde(word: Word) -> Word:
-    """Expand ``~`` and ``~/...`` to the home folder."""
-    first = word[0] if word else None
-    if not isinstance(first, LiteralText) or first.quoted or first.text[:1] != "~":
-        return word
-    if first.text == "~" and len(word) == 1:
-        return (Variable("HOME", quoted=True),)
-    if first.text.startswith("~/"):
-        return (Variable("HOME", quoted=True), LiteralText(first.text[1:], quoted=False), *word[1:])
-    return word
-
-
-# Commands
-
-
-# Words that end a list, and those that start a compound command.
-_CLOSERS = frozenset(("then", "elif", "else", "fi", "do", "done", "esac", "}"))
-_OPENERS = frozenset(("if", "while", "until", "for", "case", "{"))
-_BLANKS = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
-_BARE_WORD = re.compile(r"[^ \t\n;&|<>()'\"\\$`]+")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
-_FUNCTION = re.compile(r"(?:function[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*\([ \t]*\)|function[ \t]+([A-Za-z_][\w.-]*)")
-_REDIRECTION = re.compile(r"(\d?)(<<-|<<|>>|<>|>\||<&|>&|<|>)|(&>)")
-
-
-class Parser(WordReader):
-    """Parses one script. Iterating gives its lines, each parsed on demand."""
-
-    def __init__(self, text: str, depth: int = 0, documents: dict[int, int] | None = None) -> None:
-        super().__init__(text, depth)
-        # Maps the end of a line to where the script continues after the line's here-documents.
-        self._documents = {} if documents is None else documents
+    # Commands
 
     def __iter__(self) -> Iterator[CommandList]:
         while True:
@@ -435,6 +397,7 @@ class Parser(WordReader):
             yield lines
 
     def read_substitution(self) -> CommandList:
+        """Read the script of ``$( )``, from after the opening parenthesis to after the closing one."""
         reader = Parser(self.text, self.depth + 1, self._documents)
         reader.position = self.position
         body = reader._read_list()
@@ -444,9 +407,11 @@ class Parser(WordReader):
         return body
 
     def inner(self, text: str) -> "Parser":
+        """A parser of a nested text."""
         return Parser(text, self.depth + 1)
 
     def read_whole(self) -> CommandList:
+        """Parse everything to the end."""
         return tuple(line for lines in self for line in lines)
 
     def _read_list(self, *, to_newline: bool = False) -> CommandList:
@@ -457,23 +422,19 @@ class Parser(WordReader):
                 self._skip_newlines()
             if self.at_end or self.peek() in ")\n" or self.peek(2) == ";;" or self._bare_word() in _CLOSERS:
                 return tuple(lines)
-            pipelines = self._read_joined()
+            pipelines = [("", self._read_pipeline())]
+            while (operator := self.peek(2)) in {"&&", "||"}:
+                self.position += 2
+                self._skip_newlines()
+                pipelines.append((operator, self._read_pipeline()))
             background = self.peek() == "&"
-            lines.append(AndOrList(pipelines, background))
+            lines.append(AndOrList(tuple(pipelines), background))
             if self.peek(2) == ";;":
                 return tuple(lines)
             if background or self.peek() == ";":
                 self.position += 1
             elif to_newline or self.peek() != "\n":
                 return tuple(lines)
-
-    def _read_joined(self) -> tuple[tuple[str, Pipeline], ...]:
-        found = [("", self._read_pipeline())]
-        while (operator := self.peek(2)) in {"&&", "||"}:
-            self.position += 2
-            self._skip_newlines()
-            found.append((operator, self._read_pipeline()))
-        return tuple(found)
 
     def _read_pipeline(self) -> Pipeline:
         negated = False
@@ -542,9 +503,6 @@ class Parser(WordReader):
         else:
             raise self._syntax_error()
         self.position = reader.position
-        return self._with_redirections(found)
-
-    def _with_redirections(self, found: CompoundCommand) -> CompoundCommand:
         redirections = []
         self._skip_blanks()
         while redirection := self._read_redirection():
@@ -676,7 +634,7 @@ class Parser(WordReader):
 
     def _bare_word(self) -> str:
         """The unquoted word at this position, as reserved words are; empty when there is none."""
-        match = _BARE_WORD.match(self.text, self.position)
+        match = _PLAIN.match(self.text, self.position)
         if match is None or self.text[match.end() : match.end() + 1] in {"'", '"', "\\", "$", "`"}:
             return ""
         return match[0]
@@ -702,3 +660,15 @@ class Parser(WordReader):
                 f"syntax error: unmatched '{opener}'" if opener else "syntax error: unexpected 'EOF'"
             )
         return unexpected(self._token())
+
+
+def _expand_tilde(word: Word) -> Word:
+    """Expand ``~`` and ``~/...`` to the home folder."""
+    first = word[0] if word else None
+    if not isinstance(first, LiteralText) or first.quoted or first.text[:1] != "~":
+        return word
+    if first.text == "~" and len(word) == 1:
+        return (Variable("HOME", quoted=True),)
+    if first.text.startswith("~/"):
+        return (Variable("HOME", quoted=True), LiteralText(first.text[1:], quoted=False), *word[1:])
+    return word

@@ -8,7 +8,9 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Self, TypeAlias, cast
+from typing import Any, Self, TypeAlias, cast
+
+from msgspec import Struct
 
 from clawperator.errors import ClawperatorException
 from clawperator.phone.core.kernel import SHELL_PID
@@ -55,12 +57,11 @@ class LeaveLoop(ClawperatorException):
         self.again = again
 
 
-class Budget:
+class Budget(Struct):
     """How much one script may run and assign, subshells included."""
 
-    def __init__(self) -> None:
-        self._commands = 0
-        self._assigned = 0
+    _commands: int = 0
+    _assigned: int = 0
 
     def spend(self, size: int = 0) -> None:
         """Count a command and the bytes it assigns. ``ShellError`` beyond the limits."""
@@ -70,14 +71,13 @@ class Budget:
             raise ShellError("script used up its time")
 
 
-class Job:
+class Job(Struct, eq=False):
     """A background command. One that holds none of the script's streams may outlive the script."""
 
-    def __init__(self, cancel: CancelEvent, *, attached: bool) -> None:
-        self.cancel = cancel
-        self.attached = attached
-        self.status = 0
-        self.thread: threading.Thread | None = None
+    cancel: CancelEvent
+    attached: bool
+    status: int = 0
+    thread: threading.Thread | None = None
 
 
 class ShellState(ABC):
@@ -111,18 +111,6 @@ class ShellState(ABC):
     def run_list(self, commands: CommandList) -> int:
         """Run commands one after the other and return the last status."""
 
-    @abstractmethod
-    def run_command(self, command: CommandNode) -> int:
-        """Run one command of any kind."""
-
-    @abstractmethod
-    def run_argv(self, argv: list[str], *, functions: bool = True) -> int:
-        """Run the function, builtin, command or script file called ``argv[0]``."""
-
-    @abstractmethod
-    def run_text(self, text: str) -> int:
-        """Parse and run a text, each line after the one before has run."""
-
     @property
     def storage(self) -> Storage:
         return self.phone.storage
@@ -131,34 +119,30 @@ class ShellState(ABC):
     def stdin(self) -> InputStream:
         return cast("InputStream", self.streams[0])
 
-    def write(self, text: str) -> None:
-        """Write text to stdout."""
+    def write(self, text: str) -> int:
+        """Write text to stdout and return the exit code 0."""
         cast("OutputStream", self.streams[1]).write(encode(text))
+        return 0
 
     def write_error(self, line: str) -> None:
         """Write a line to stderr as it is."""
         cast("OutputStream", self.streams[2]).write(encode(f"{line}\n"))
 
-    def report_error(self, text: str) -> None:
-        """Write an error message of the shell itself."""
+    def report_error(self, text: str, code: int = 1) -> int:
+        """Write an error message of the shell itself and return the exit code."""
         self.write_error(f"{SH}: {text}")
+        return code
 
     def special(self, name: str) -> str | None:
         """The value of ``$?``, ``$$`` and the like."""
-        match name:
-            case "?":
-                return str(self.status)
-            case "$":
-                return str(SHELL_PID)
-            case "#":
-                return str(len(self.arguments))
-            case "0":
-                return self.name
-            case "-":
-                return "".join(sorted(self.options))
-            case "!":
-                return str(SHELL_PID + len(self.jobs)) if self.jobs else None
-        return None
+        return {
+            "?": str(self.status),
+            "$": str(SHELL_PID),
+            "#": str(len(self.arguments)),
+            "0": self.name,
+            "-": "".join(sorted(self.options)),
+            "!": str(SHELL_PID + len(self.jobs)) if self.jobs else None,
+        }.get(name)
 
     def assign(self, name: str, value: str) -> None:
         self.budget.spend(len(value))
@@ -187,17 +171,10 @@ class ShellState(ABC):
     def new_process(self, argv: list[str], streams: Streams | None = None) -> ShellProcess:
         """A command as this shell would start it."""
         chosen = self.streams if streams is None else streams
-        return ShellProcess(
-            argv or [""],
-            phone=self.phone,
-            stdin=cast("InputStream", chosen.get(0, ClosedStream())),
-            stdout=cast("OutputStream", chosen.get(1, ClosedStream())),
-            stderr=cast("OutputStream", chosen.get(2, ClosedStream())),
-            cancelled=self.command_cancelled,
-            env={name: value for name, value in self.variables.items() if name in self.exported},
-            cwd=self.cwd,
-            depth=self.depth,
-        )
+        stdin, stdout, stderr = (cast("Any", chosen.get(number, ClosedStream())) for number in range(3))
+        env = {name: value for name, value in self.variables.items() if name in self.exported}
+        words, cancelled = list(argv) or [""], self.command_cancelled
+        return ShellProcess(words, self.phone, stdin, stdout, stderr, cancelled, env, self.cwd, self.depth)
 
     def test(self, commands: CommandList) -> bool:
         """Run a condition: a failure in it is a result, not an error."""

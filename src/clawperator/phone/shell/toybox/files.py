@@ -137,11 +137,10 @@ def find(process: ShellProcess) -> int:
 
 
 def _run_action(process: ShellProcess, options: _FindOptions, file: ListedFile) -> int:
-    storage = process.phone.storage
     if options.action == "-exec":
         return process.run([word.replace("{}", file.name) for word in options.run])
     if options.action == "-delete":
-        (storage.rmdir if file.status.is_dir else storage.remove)(file.path)
+        (process.phone.storage.rmdir if file.status.is_dir else process.phone.storage.remove)(file.path)
     else:
         process.write(file.name + ("\0" if options.action == "-print0" else "\n"))
     return 0
@@ -344,14 +343,7 @@ def _format_stat(form: str, file: ListedFile) -> str:
         **dict.fromkeys("XYZ", str(status.mtime)),
         **dict.fromkeys("xyz", seconds),
     }
-    out, rest = "", form
-    while rest:
-        plain, percent, rest = rest.partition("%")
-        out += plain
-        if percent:
-            out += values.get(rest[:1], "?")
-            rest = rest[1:]
-    return out
+    return re.sub(r"%(.?)", lambda match: values.get(match[1], "?"), form, flags=re.DOTALL)
 
 
 _STAT_DEFAULT = (
@@ -464,14 +456,13 @@ def _copy(process: ShellProcess, source: str, target: str, *, recursive: bool, k
                 _copy_file(process, *pair, keep=keep)
 
 
-def _targets(process: ShellProcess, operands: list[str]) -> list[tuple[str, str]] | None:
+def _targets(process: ShellProcess, operands: list[str]) -> list[tuple[str, str]]:
     """Each source with its target: inside the last operand if that is a folder, else the last operand itself."""
     require_operands(process, operands, 2)
     *sources, last = operands
     into = process.phone.storage.is_dir(process.path(last))
     if len(sources) > 1 and not into:
-        process.error(f"'{last}' not directory")
-        return None
+        raise OptionError(f"'{last}' not directory")
     return [(source, join(last, _base_name(source)) if into else last) for source in sources]
 
 
@@ -479,8 +470,6 @@ def _targets(process: ShellProcess, operands: list[str]) -> list[tuple[str, str]
 def cp(process: ShellProcess) -> int:
     options = CommandOptions(process, "rRafpdnvPLH", long=("recursive",))
     pairs = _targets(process, options.operands)
-    if pairs is None:
-        return 1
     status = 0
     recursive = options.any_of("r", "R", "a", "recursive")
     for source, target in pairs:
@@ -506,8 +495,6 @@ def cp(process: ShellProcess) -> int:
 def mv(process: ShellProcess) -> int:
     options = CommandOptions(process, "fn")
     pairs = _targets(process, options.operands)
-    if pairs is None:
-        return 1
     targets = dict(pairs)
 
     def move(source: str) -> None:
@@ -613,18 +600,11 @@ def mktemp(process: ShellProcess) -> int:
     template = (options.operands or ["tmp.XXXXXXXXXX"])[0]
     name = re.sub(r"X{3,}$", lambda m: os.urandom(len(m[0])).hex()[: len(m[0])], template)
     path = name if "/" in name else join(folder, name)
-    storage = process.phone.storage
     if "d" in options:
-        storage.mkdir(process.path(path))
+        process.phone.storage.mkdir(process.path(path))
     elif "u" not in options:
-        storage.open(process.path(path), "xb").close()
-    process.write(path + "\n")
-    return 0
-
-
-@command("sync")
-def sync(process: ShellProcess) -> int:  # noqa: ARG001 - writes are never buffered
-    return 0
+        process.phone.storage.open(process.path(path), "xb").close()
+    return process.write(path + "\n")
 
 
 # Modes

@@ -3,7 +3,6 @@
 import io
 import re
 from collections import deque
-from collections.abc import Iterator
 
 from clawperator.phone.shell.language.parser import unescape
 from clawperator.phone.shell.pipes import InputStream
@@ -52,8 +51,7 @@ def echo(process: ShellProcess) -> int:
         text, stop, _ = text.partition("\\c")
         text = unescape(text, zero_octal=True)
         newline = "" if stop else newline
-    process.write(text + newline)
-    return 0
+    return process.write(text + newline)
 
 
 @command("printf")
@@ -169,7 +167,14 @@ def _print_last(process: ShellProcess, source: InputStream, options: CommandOpti
             if number >= count:
                 process.stdout.write(line)
     else:
-        process.stdout.write(b"".join(_keep_last(pieces, count)))
+        kept: deque[bytes] = deque()
+        size = 0
+        for piece in pieces:
+            kept.append(piece)
+            size += len(piece)
+            while len(kept) > count or size > _MAX_KEPT:  # a limit of memory
+                size -= len(kept.popleft())
+        process.stdout.write(b"".join(kept))
 
 
 def _print_last_bytes(process: ShellProcess, source: InputStream, count: int, *, from_start: bool) -> None:
@@ -202,18 +207,6 @@ def _follow(process: ShellProcess, ends: dict[str, int]) -> int:
                     process.stdout.write(block)
                 ends[name] = file.tell()
     return INTERRUPTED
-
-
-def _keep_last(pieces: Iterator[bytes], count: int) -> list[bytes]:
-    """The last pieces, within a limit of memory."""
-    kept: deque[bytes] = deque()
-    size = 0
-    for piece in pieces:
-        kept.append(piece)
-        size += len(piece)
-        while len(kept) > count or size > _MAX_KEPT:
-            size -= len(kept.popleft())
-    return list(kept)
 
 
 @command("wc")

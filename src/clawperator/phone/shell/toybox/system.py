@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 
-from clawperator.phone.core.kernel import BUILD, MEMORY_KB, RELEASE, RunningProcess, running_processes
+from clawperator.phone.core.kernel import BUILD, MEMORY_KB, RELEASE, RunningProcess
 from clawperator.phone.shell.pipes import CancelEvent
 from clawperator.phone.shell.process import COMMANDS, ShellProcess, command, find_command
 from clawperator.phone.shell.toybox.options import CommandOptions, OptionError, require_operands
@@ -29,14 +29,17 @@ _UNAME = {
 }
 
 
-@command("true")
-def true(process: ShellProcess) -> int:  # noqa: ARG001 - a command
-    return 0
-
-
-@command("false")
-def false(process: ShellProcess) -> int:  # noqa: ARG001 - a command
-    return 1
+COMMANDS.update(
+    {
+        "true": lambda _: 0,
+        "false": lambda _: 1,
+        "sync": lambda _: 0,  # writes are never buffered
+        "whoami": lambda process: process.write("shell\n"),
+        "logname": lambda process: process.write("shell\n"),
+        "groups": lambda process: process.write(" ".join(re.findall(r"\((\w+)\)", _GROUPS)) + "\n"),
+        "hostname": lambda process: process.write("localhost\n"),
+    }
+)
 
 
 def read_duration(text: str) -> float:
@@ -113,8 +116,7 @@ def date(process: ShellProcess) -> int:
         return process.error("cannot set date: Operation not permitted")
     form = forms[0][1:] if forms else "%a %b %e %H:%M:%S %Z %Y"
     form = "%a, %d %b %Y %H:%M:%S %z" if "R" in options else form
-    process.write(format_date(form, seconds) + "\n")
-    return 0
+    return process.write(format_date(form, seconds) + "\n")
 
 
 def format_date(form: str, seconds: float) -> str:
@@ -150,34 +152,14 @@ def identity(process: ShellProcess) -> int:
         text = "shell" if "n" in options else "2000"
     else:
         text = f"uid=2000(shell) gid=2000(shell) groups={_GROUPS} context=u:r:shell:s0"
-    process.write(text + "\n")
-    return 0
-
-
-@command("whoami", "logname")
-def whoami(process: ShellProcess) -> int:
-    process.write("shell\n")
-    return 0
-
-
-@command("groups")
-def groups(process: ShellProcess) -> int:
-    process.write(" ".join(re.findall(r"\((\w+)\)", _GROUPS)) + "\n")
-    return 0
-
-
-@command("hostname")
-def hostname(process: ShellProcess) -> int:
-    process.write("localhost\n")
-    return 0
+    return process.write(text + "\n")
 
 
 @command("uname")
 def uname(process: ShellProcess) -> int:
     options = CommandOptions(process, "asnrvmo")
     wanted = [flag for flag in _UNAME if flag in options or "a" in options] or ["s"]
-    process.write(" ".join(_UNAME[flag] for flag in wanted) + "\n")
-    return 0
+    return process.write(" ".join(_UNAME[flag] for flag in wanted) + "\n")
 
 
 @command("which")
@@ -197,11 +179,9 @@ def which(process: ShellProcess) -> int:
 def toybox(process: ShellProcess) -> int:
     words = process.argv[1:]
     if not words:
-        process.write(" ".join(sorted(COMMANDS)) + "\n")
-        return 0
+        return process.write(" ".join(sorted(COMMANDS)) + "\n")
     if words[0] in {"--version", "--help"}:
-        process.write("toybox 0.8.6-android\n")
-        return 0
+        return process.write("toybox 0.8.6-android\n")
     if words[0] not in COMMANDS:
         return process.error(f"Unknown command {words[0]}", 127)
     return process.run(words)
@@ -225,8 +205,7 @@ def env(process: ShellProcess) -> int:
             process.env[name] = value
     if words:
         return process.run(words)
-    process.write("".join(f"{name}={value}\n" for name, value in process.env.items()))
-    return 0
+    return process.write("".join(f"{name}={value}\n" for name, value in process.env.items()))
 
 
 @command("kill")
@@ -234,8 +213,7 @@ def kill(process: ShellProcess) -> int:
     """Refuse: the shell user may not signal processes."""
     words = [word for word in process.argv[1:] if not word.startswith("-")]
     if process.argv[1:2] == ["-l"]:
-        process.write("HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM\n")
-        return 0
+        return process.write("HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM\n")
     require_operands(process, words)
     for word in words:
         process.error(
@@ -283,10 +261,9 @@ def ip(process: ShellProcess) -> int:
     kind, rest = (words[0] if words else ""), words[1:]
     wanted = [word for word in rest if word not in {"show", "dev", "list"}]
     if kind in {"route", "r"}:
-        process.write(
+        return process.write(
             "192.0.2.0/24 dev wlan0 proto kernel scope link src 192.0.2.16\n" if "wlan0" in found else ""
         )
-        return 0
     if kind not in {"addr", "address", "a"}:
         return process.error(f"Object '{kind}' is unknown", 255)
     for number, (name, (address, bits)) in enumerate(found.items(), 1):
@@ -305,27 +282,16 @@ def ip(process: ShellProcess) -> int:
 
 _COLUMNS: Mapping[str, tuple[int, Callable[[RunningProcess], str]]] = {
     "USER": (-12, lambda p: p.user),
-    "PID": (6, lambda p: str(p.pid)),
-    "TID": (6, lambda p: str(p.pid)),
+    **dict.fromkeys(("PID", "TID"), (6, lambda p: str(p.pid))),
     "PPID": (6, lambda p: str(p.parent)),
     "VSZ": (9, lambda p: str(p.size_kb)),
     "RSS": (6, lambda p: str(p.memory_kb)),
     "WCHAN": (-8, lambda _: "0"),
     "ADDR": (8, lambda _: "0"),
     "S": (1, lambda _: "S"),
-    "NAME": (-1, lambda p: p.name),
-    "CMD": (-1, lambda p: p.name),
-    "COMM": (-1, lambda p: p.name),
-    "ARGS": (-1, lambda p: p.name),
-    "CMDLINE": (-1, lambda p: p.name),
+    **dict.fromkeys(("NAME", "CMD", "COMM", "ARGS", "CMDLINE"), (-1, lambda p: p.name)),
 }
 _DEFAULT: tuple[str, ...] = ("USER", "PID", "PPID", "VSZ", "RSS", "WCHAN", "ADDR", "S", "NAME")
-
-
-def _running(process: ShellProcess) -> list[RunningProcess]:
-    phone = process.phone
-    with phone.lock:
-        return running_processes(phone.tasks, phone.packages)
 
 
 def _table(columns: tuple[str, ...], rows: list[RunningProcess]) -> str:
@@ -357,7 +323,7 @@ def ps(process: ShellProcess) -> int:
     unknown = next((name for name in columns if name not in _COLUMNS), None)
     if unknown is not None or not columns:
         return process.error(f"bad -o {unknown or ''}")
-    rows = _running(process)
+    rows = process.phone.processes()
     if wanted:
         rows = [row for row in rows if str(row.pid) in wanted]
     elif not everyone:
@@ -369,11 +335,10 @@ def ps(process: ShellProcess) -> int:
 @command("pidof")
 def pidof(process: ShellProcess) -> int:
     names = [word for word in process.argv[1:] if not word.startswith("-")]
-    found = [str(row.pid) for row in _running(process) if row.name in names]
+    found = [str(row.pid) for row in process.phone.processes() if row.name in names]
     if not found:
         return 1
-    process.write(" ".join(found[:1] if "-s" in process.argv else found) + "\n")
-    return 0
+    return process.write(" ".join(found[:1] if "-s" in process.argv else found) + "\n")
 
 
 @command("pgrep")
@@ -381,7 +346,7 @@ def pgrep(process: ShellProcess) -> int:
     names = [word for word in process.argv[1:] if not word.startswith("-")]
     if not names:
         return process.error("No PATTERN")
-    found = [row for row in _running(process) if names[-1].strip("^$") in row.name]
+    found = [row for row in process.phone.processes() if names[-1].strip("^$") in row.name]
     shows_name = "-l" in process.argv
     process.write("".join(f"{row.pid} {row.name}\n" if shows_name else f"{row.pid}\n" for row in found))
     return 0 if found else 1
@@ -390,35 +355,31 @@ def pgrep(process: ShellProcess) -> int:
 @command("top")
 def top(process: ShellProcess) -> int:
     """Print one screen of the process table and exit."""
-    rows = _running(process)
+    rows = process.phone.processes()
     used = sum(row.memory_kb for row in rows)
-    process.write(
+    return process.write(
         f"Tasks: {len(rows)} total,   1 running, {len(rows) - 1} sleeping,   0 stopped,   0 zombie\n"
         f"  Mem:  {MEMORY_KB}K total,  {used}K used,  {MEMORY_KB - used}K free,        0K buffers\n"
         "400%cpu   0%user   0%nice   0%sys 400%idle   0%iow   0%irq   0%sirq   0%host\n"
         + _table(("PID", "USER", "RSS", "S", "ARGS"), rows)
     )
-    return 0
 
 
 @command("uptime")
 def uptime(process: ShellProcess) -> int:
-    phone = process.phone
-    now = phone.clock.now_ms()
-    minutes = max(0, now - phone.log.boot_ms) // 60_000
+    now = process.phone.clock.now_ms()
+    minutes = max(0, now - process.phone.log.boot_ms) // 60_000
     clock = now // 1000 % 86_400
     up = f"{minutes // 60}:{minutes % 60:02}" if minutes >= 60 else f"{minutes} min"
-    process.write(
+    return process.write(
         f" {clock // 3600:02}:{clock // 60 % 60:02}:{clock % 60:02} up {up},  0 users,"
         "  load average: 0.00, 0.00, 0.00\n"
     )
-    return 0
 
 
 @command("free")
 def free(process: ShellProcess) -> int:
-    used = sum(row.memory_kb for row in _running(process))
+    used = sum(row.memory_kb for row in process.phone.processes())
     cells = (MEMORY_KB * 1024, used * 1024, (MEMORY_KB - used) * 1024, 0, 0)
     head = "".join(name.rjust(16) for name in ("total", "used", "free", "shared", "buffers"))
-    process.write(f"    {head}\nMem:{''.join(str(cell).rjust(16) for cell in cells)}\n")
-    return 0
+    return process.write(f"    {head}\nMem:{''.join(str(cell).rjust(16) for cell in cells)}\n")

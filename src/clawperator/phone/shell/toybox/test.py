@@ -3,6 +3,8 @@
 import stat
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from clawperator.phone.shell.language.patterns import Pattern
 from clawperator.phone.shell.process import ShellProcess, command
 from clawperator.phone.storage.filesystem import FileStat, may_write
@@ -15,8 +17,7 @@ _MODES: dict[str, Callable[[FileStat], bool]] = {
     "-s": lambda status: status.size > 0,
     "-r": lambda status: bool(status.mode & 0o444),
     "-x": lambda status: bool(status.mode & 0o111),
-    "-L": lambda status: stat.S_ISLNK(status.mode),
-    "-h": lambda status: stat.S_ISLNK(status.mode),
+    **dict.fromkeys(("-L", "-h"), lambda status: stat.S_ISLNK(status.mode)),
     "-b": lambda status: stat.S_ISBLK(status.mode),
     "-c": lambda status: stat.S_ISCHR(status.mode),
     "-p": lambda status: stat.S_ISFIFO(status.mode),
@@ -31,23 +32,21 @@ _NUMBERS: dict[str, Callable[[int, int], bool]] = {
     "-ge": lambda a, b: a >= b,
 }
 _TEXTS: dict[str, Callable[[str, str], bool]] = {
-    "=": lambda a, b: a == b,
-    "==": lambda a, b: a == b,
+    **dict.fromkeys(("=", "=="), lambda a, b: a == b),
     "!=": lambda a, b: a != b,
     "<": lambda a, b: a < b,
     ">": lambda a, b: a > b,
 }
 
 
-class _Condition:
+class _Condition(Struct):
     """Evaluates an expression, word by word."""
 
-    def __init__(self, process: ShellProcess, words: list[str], *, patterns: bool) -> None:
-        self.process = process
-        self.words = words
-        self.at = 0
-        self.depth = 0
-        self.patterns = patterns
+    process: ShellProcess
+    words: list[str]
+    patterns: bool
+    at: int = 0
+    depth: int = 0
 
     def whole(self) -> bool:
         value = self._either()
@@ -130,9 +129,6 @@ class _Condition:
             return _TEXTS[operator](left, right)
         if operator in _NUMBERS:
             return _NUMBERS[operator](_whole(left), _whole(right))
-        return self._compare_files(left, operator, right)
-
-    def _compare_files(self, left: str, operator: str, right: str) -> bool:
         if operator == "-ef":
             return self.process.path(left) == self.process.path(right)
         times = []

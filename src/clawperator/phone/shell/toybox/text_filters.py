@@ -121,24 +121,18 @@ def grep(process: ShellProcess) -> int:
         return process.error(str(e), 2)
 
 
-def _all_lines(process: ShellProcess, inputs: InputFiles) -> list[str]:
-    """All lines without their newlines. ``OptionError`` beyond the memory limit."""
+@command("sort")
+def sort(process: ShellProcess) -> int:
+    options = CommandOptions(process, "nrufgs", "kto")
+    inputs = InputFiles(process, options.operands)
     found: list[str] = []
     size = 0
     for _, file in inputs:
         for line in read_lines(process, file):
             size += len(line)
             if size > _MAX_KEPT:
-                raise OptionError("out of memory")
+                return process.error("out of memory")
             found.append(decode(line).removesuffix("\n"))
-    return found
-
-
-@command("sort")
-def sort(process: ShellProcess) -> int:
-    options = CommandOptions(process, "nrufgs", "kto")
-    inputs = InputFiles(process, options.operands)
-    found = _all_lines(process, inputs)
     separator = options.value("t")
     column = re.match(r"\d+", options.value("k") or "")
     numeric = any(flag in options or flag in (options.value("k") or "") for flag in "ng")
@@ -309,8 +303,7 @@ def seq(process: ShellProcess) -> int:
         if process.cancelled.is_set():
             return 1
         process.write(f"{separator if number != first else ''}{number}")
-    process.write("\n")
-    return 0
+    return process.write("\n")
 
 
 def _arguments(process: ShellProcess, separator: str | None) -> Iterator[str]:
@@ -533,7 +526,6 @@ def sed(process: ShellProcess) -> int:
     syntax: Syntax = "extended" if "E" in options or "r" in options else "basic"
     quiet = "n" in options
     inputs = InputFiles(process, operands)
-    storage = process.phone.storage
 
     def all_lines() -> Iterator[str]:
         for _, file in inputs:
@@ -544,7 +536,7 @@ def sed(process: ShellProcess) -> int:
             process.write(text)
         return inputs.status
     for name, file in inputs:
-        with storage.replacing(process.path(name)) as target:
+        with process.phone.storage.replacing(process.path(name)) as target:
             source = (decode(line) for line in read_lines(process, file))
             for text in _edited(read_script(script, syntax), source, quiet=quiet):
                 target.write(encode(text))

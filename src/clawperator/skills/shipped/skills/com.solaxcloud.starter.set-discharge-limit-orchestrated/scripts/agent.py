@@ -94,7 +94,7 @@ with Skill(SKILL, goal={"kind": "set_discharge_limit"}, inputs=inputs) as skill:
             raise ClawError(
                 "NAVIGATION_TIMEOUT",
                 f"{missing} not reached within {seconds:g} s; last step: {done}, in {screen.package}",
-                hint="Look at the screen with 'clawperator snapshot', or allow more time with --timeout.",
+                hint="Run 'clawperator snapshot' to see the screen, or allow more time.",
             )
         done = step(skill.phone, screen)
         if done == "typed":

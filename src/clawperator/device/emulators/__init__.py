@@ -1,1 +1,0 @@
-"""Android emulators (AVDs) through the SDK's tools."""

@@ -1,0 +1,370 @@
+"""Every call in a hint is the same call at every entry point; no other text of a hint names a flag."""
+
+import ast
+import asyncio
+import inspect
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.routing import compile_path
+
+from clawperator._base.codes import HINTS
+from clawperator._base.typed import convert
+from clawperator.agent.model_tools import OUTLINE, compact_tools, describe_call
+from clawperator.agent.tools.builtin import builtin_tools
+from clawperator.api.phone import AndroidPhone
+from clawperator.cli.actions import build_execution
+from clawperator.cli.command_line import Call, find_named, read_arguments, split_globals
+from clawperator.cli.console import Console
+from clawperator.cli.operation import read_params as read_line
+from clawperator.contract.actions import ACTIONS
+from clawperator.contract.commands import MODULES
+from clawperator.errors import CODES
+from clawperator.operations.hints import Next, find_calls, python_hint, read_call, translate
+from clawperator.operations.model import find_operation, shape_of
+from clawperator.serve.http.errors import describe_request
+from clawperator.serve.http.requests import read_request
+from clawperator.serve.http.routes import ROUTES
+from tests.support.sources import PACKAGE, parsed_sources
+
+_FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+_LINE = re.compile(r"'(?:clawperator|claw|adb|pip|git) [^']*'")
+# Values in the literals of hints; any other one is a name.
+_VALUES = {"user": "10", "flag": "--device claw-1", "session": "demo", "name": "demo"}
+# Only the command lines of claw and of the servers show these hints: they name their own flags.
+_OWN_FLAGS = {
+    "agent/envelope.py": "hints of claw's command line",
+    "agent/inventory/routing.py": "the limit of 'claw route'",
+    "agent/mcp/tools.py": "claw starts without MCP servers",
+    "agent/models/config.py": "the model of a claw command",
+    "agent/models/http.py": "the model of a claw command",
+    "agent/settings.py": "the policy of a claw command or a server",
+    "agent/sessions/records.py": "the session of a claw command",
+    "agent/sessions/store.py": "the session of a claw command",
+    "agent/sessions/writer.py": "the session of a claw command",
+    "serve/http/server.py": "the start of a server",
+}
+_OWN_CODES = ("SESSION_TURNS_REACHED", "TURN_STEPS_REACHED", "TURN_BUDGET_REACHED")  # limits of a claw turn
+
+
+# The hints of the product
+
+
+def text_of(node: ast.AST) -> str:
+    """The text of a literal, with a value for each part of an f-string."""
+    if isinstance(node, ast.Constant):
+        return node.value.replace("{device}", "--device claw-1") if isinstance(node.value, str) else ""
+    parts = node.values if isinstance(node, ast.JoinedStr) else []
+    return "".join(
+        text_of(part) if isinstance(part, ast.Constant) else example(ast.unparse(part)) for part in parts
+    )
+
+
+def example(source: str) -> str:
+    return next((value for word, value in _VALUES.items() if word in source), "com.example.app")
+
+
+def literals(*folders: str) -> Iterator[str]:
+    """The texts of the package, except for docstrings and parts of f-strings."""
+    for path, nodes in parsed_sources().items():
+        if path.relative_to(PACKAGE).parts[0] in folders:
+            continue
+        skipped = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+        skipped |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        yield from (text for node in nodes if id(node) not in skipped and (text := text_of(node)))
+
+
+def hint_texts(nodes: tuple[ast.AST, ...]) -> Iterator[str]:
+    """The texts of arguments, variables and members that are hints."""
+    for node in nodes:
+        found: list[ast.AST | None] = []
+        if isinstance(node, ast.keyword) and node.arg == "hint":
+            found = [node.value]
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found = [node.value] if any("hint" in ast.unparse(target).lower() for target in targets) else []
+        elif isinstance(node, ast.Dict):
+            members = zip(node.keys, node.values, strict=True)
+            found = [value for key, value in members if isinstance(key, ast.Constant) and key.value == "hint"]
+        for value in filter(None, found):
+            every = [one for one in ast.walk(value) if isinstance(one, ast.Constant | ast.JoinedStr)]
+            parts = {id(part) for one in every if isinstance(one, ast.JoinedStr) for part in one.values}
+            yield from (text_of(one) for one in every if id(one) not in parts)
+
+
+DEFAULTS = {code: row.hint or HINTS[code] for code, row in CODES.items()}
+LINES = sorted({call.line for text in (*DEFAULTS.values(), *literals("cli")) for call in find_calls(text)})
+CALLS = [call for call in map(read_call, LINES) if call.operation or call.action]
+
+
+def test_most_hints_with_a_command_name_a_call() -> None:
+    assert len(LINES) > 50
+    assert len(CALLS) > 30
+    typed = {line for line in LINES if line not in {call.line for call in CALLS}}
+    assert [line for line in typed if not line.startswith("claw ") and "--" not in line] == ["clawperator pair"]
+
+
+def test_default_hints_name_no_flag_outside_a_command_line() -> None:
+    assert {code for code, hint in DEFAULTS.items() if _FLAG.search(_LINE.sub("", hint))} == set(_OWN_CODES)
+
+
+def test_hints_below_the_entry_points_name_no_flag_outside_a_command_line() -> None:
+    found: dict[str, list[str]] = {}
+    for path, nodes in parsed_sources().items():
+        name = path.relative_to(PACKAGE).as_posix()
+        if name.startswith("cli/") or name in _OWN_FLAGS:
+            continue
+        flags = [text for text in hint_texts(nodes) if _FLAG.search(_LINE.sub("", text))]
+        found |= {name: flags} if flags else {}
+    assert found == {}
+
+
+def test_a_hint_says_to_run_each_command_that_it_names() -> None:
+    """Another verb before the line would remain before the call: "take it with call screenshot"."""
+    texts = [
+        text for path, nodes in parsed_sources().items() if "cli" not in path.parts for text in hint_texts(nodes)
+    ]
+    other = [text for text in (*DEFAULTS.values(), *texts) if _LINE.search(translate(text, lambda _: ""))]
+    assert [text for text in other if "'clawperator " in text or "'claw " in text] == []
+
+
+# The same call at every entry point
+
+
+def typed(call: Next, params: Mapping[str, Any]) -> Any:
+    shape = shape_of(call.operation) if call.operation is not None else ACTIONS[call.action].params
+    return convert(dict(params), shape)
+
+
+def of_line(line: str) -> Any:
+    """The parameters that a command line gives."""
+    options, words = split_globals(shlex.split(line)[1:])
+    command, sub = find_named(words)
+    name = f"{command.name} {sub.name}" if sub else command.name
+    is_action = (sub or command).is_action
+    rest = [*words[len(name.split()) :], *(["--dry-run"] if is_action else [])]
+    own = Call(name, read_arguments(sub or command, rest, name), options, Console("error"))
+    if is_action:
+        action = build_execution(own)["actions"][0]
+        return convert(action.get("params", {}), ACTIONS[action["type"]].params)
+    operation = find_operation(name)
+    given = read_line(operation, own)
+    shape = shape_of(operation)
+    return shape(**{field: getattr(given, field) for field in shape.__struct_fields__})
+
+
+def of_text(text: str, verb: str) -> tuple[str, dict[str, Any]]:
+    name, _, params = text.removeprefix(f"{verb} ").partition(" with ")
+    return name, json.loads(params or "{}")
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.line)
+def test_the_line_itself_gives_the_parameters(call: Next) -> None:
+    assert of_line(call.line) == typed(call, call.params)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.line)
+def test_a_tool_for_models_takes_the_call(call: Next) -> None:
+    text = describe_call(call)
+    if text.startswith("ask the user to run"):
+        assert call.operation is not None
+        assert not call.operation.tool
+        return
+    name, params = of_text(text, "call")
+    (tool,) = (tool for tool in compact_tools(builtin_tools()) if tool.name == name)
+    made = tool.call(params)
+    assert made.problem is None
+    own = dict(made.params)
+    if made.name == "run_execution":
+        assert own["actions"] == [{"type": call.action, "params": dict(call.params)}]
+        return
+    if made.name == "snapshot_ui":
+        own = {key: value for key, value in own.items() if OUTLINE.get(key) != value or key in call.params}
+    assert typed(call, own) == of_line(call.line)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.line)
+def test_a_route_takes_the_call(call: Next) -> None:
+    text = describe_request(call)
+    if text.startswith("ask the user to run"):
+        assert call.operation is not None
+        assert not call.operation.route
+        return
+    method, target, *body = text.removeprefix("send ").split(" ", 2)
+    path, _, query = target.partition("?")
+    found = [
+        (route, match)
+        for route in ROUTES
+        if route.method == method and (match := compile_path(route.path)[0].match(path))
+    ]
+    route, match = min(found, key=lambda one: "{" in one[0].path)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": "".join(body).encode(), "more_body": False}
+
+    scope = {"query_string": query.encode(), "headers": [], "path_params": match.groupdict()}
+    sent = msgspec.to_builtins(asyncio.run(read_request(route, scope, receive)))
+    assert {name: sent.pop(name) for name in call.caller} == call.caller
+    if path == "/execute":
+        (action,) = sent["execution"]["actions"]
+        assert action["type"] == call.action
+        sent = action["params"]
+    placeholders = {name for name, value in match.groupdict().items() if value == f"<{name}>"}
+    sent = {name: value for name, value in sent.items() if name not in placeholders}
+    assert typed(call, sent) == of_line(call.line) if not is_schema(call) else sent == call.params
+
+
+def is_schema(call: Next) -> bool:
+    """Whether it has a route of its own, without the fields of the command."""
+    return call.operation is not None and call.operation.name == "schema"
+
+
+_PYTHON_NAMES = {"package": "applicationId", "session_id": "sessionId", "max_tokens": "maxTokens"}
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.line)
+def test_a_phone_in_python_takes_the_call(call: Next) -> None:
+    text = python_hint(f"Run '{call.line}'")
+    if text == f"Run '{call.line}' in a shell":
+        return
+    parsed = ast.parse(text.removeprefix("Call "), mode="eval").body
+    assert isinstance(parsed, ast.Call)
+    assert isinstance(parsed.func, ast.Attribute)
+    given = {one.arg or "": ast.literal_eval(one.value) for one in parsed.keywords}
+    inspect.signature(getattr(AndroidPhone, parsed.func.attr)).bind(None, **given)
+    sent = {_PYTHON_NAMES.get(name, name): value for name, value in given.items()}
+    assert sent == {name: value for name, value in call.params.items() if name != "view"}
+
+
+# Renderings
+
+
+def execute(action: str) -> str:
+    return f'send POST /execute {{"execution":{{"actions":[{action}]}}}}'
+
+
+@pytest.mark.parametrize(
+    ("line", "grouped", "request_", "python"),
+    [
+        (
+            "clawperator recording export --input demo.ndjson",
+            'call recording with {"do":"recording_export","input":"demo.ndjson"}',
+            'send POST /recordings/export {"input":"demo.ndjson"}',
+            "run 'clawperator recording export --input demo.ndjson' in a shell",
+        ),
+        (
+            "clawperator snapshot --view outline --device claw-1",
+            "call snapshot",
+            'send POST /snapshot {"view":"outline","deviceId":"claw-1"}',
+            "call phone.read_outline()",
+        ),
+        (
+            "clawperator wait --text 'Wi-Fi & more'",
+            'call wait with {"label":"Wi-Fi & more"}',
+            execute('{"type":"wait_for_node","params":{"matcher":{"textEquals":"Wi-Fi & more"}}}'),
+            "run 'clawperator wait --text 'Wi-Fi & more'' in a shell",
+        ),
+        (
+            "clawperator clear-data <package>",
+            'call run_plan with {"actions":[{"type":"clear_app_data","params":{"applicationId":"<package>"}}]}',
+            execute('{"type":"clear_app_data","params":{"applicationId":"<package>"}}'),
+            "run 'clawperator clear-data <package>' in a shell",
+        ),
+        (
+            "clawperator recording stop --session-id demo",
+            'call recording with {"do":"stop_recording","sessionId":"demo"}',
+            'send POST /recordings/stop {"sessionId":"demo"}',
+            "call phone.stop_recording(session_id='demo')",
+        ),
+        (
+            "clawperator doctor --device 'a b'",
+            'call phone with {"do":"doctor"}',
+            "send GET /doctor?deviceId=a+b",
+            "run 'clawperator doctor --device 'a b'' in a shell",
+        ),
+        (
+            "clawperator phone start",
+            'call phone with {"do":"start_phone"}',
+            "send POST /phones/<serial>/start",
+            "run 'clawperator phone start' in a shell",
+        ),
+        (
+            "clawperator schema execution",
+            "ask the user to run 'clawperator schema execution'",
+            "send GET /schemas/execution",
+            "run 'clawperator schema execution' in a shell",
+        ),
+        *(
+            (line, *[f"ask the user to run '{line}'"] * 2, f"run '{line}' in a shell")
+            for line in (
+                "claw list-sessions",
+                "clawperator doctor --fix",  # only command lines have the flag
+                "clawperator recording --help",
+                "clawperator open <uri> --allow-scheme myapp",
+                "clawperator click --below Wi-Fi",
+                "clawperator click --coordinate 540 700",
+                "clawperator click --text Save --expect-text Saved",
+                "clawperator type ''",
+                "clawperator wait",
+            )
+        ),
+    ],
+)
+def test_a_call_in_the_language_of_each_entry_point(line: str, grouped: str, request_: str, python: str) -> None:
+    hint = f"Retry, or run '{line}' to see why."
+    for render, text in ((describe_call, grouped), (describe_request, request_)):
+        assert translate(hint, render) == f"Retry, or {text} to see why."
+    assert python_hint(hint) == f"Retry, or {python} to see why."
+
+
+def test_a_hint_may_name_several_calls_and_other_commands() -> None:
+    hint = "Run 'clawperator doctor', then run 'clawperator snapshot'. Run 'adb kill-server' first."
+    assert translate(hint, describe_call) == (
+        'Call phone with {"do":"doctor"}, then call snapshot. Run \'adb kill-server\' first.'
+    )
+
+
+@pytest.mark.parametrize(
+    "hint", ["", "Run it.", "Run 'clawperator", "Run 'clawperator x 'y'", "Don't run 'claw' "]
+)
+def test_any_other_text_is_kept(hint: str) -> None:
+    assert translate(hint, lambda call: f"run '{call.line}'") == hint
+
+
+_WORDS = (
+    "Run '",
+    "run '",
+    "'",
+    '"',
+    "clawperator",
+    "claw",
+    "--text",
+    "--device",
+    "--app=x",
+    "=",
+    "--",
+    "stop",
+    "a b",
+    "{}",
+)
+
+
+@given(st.lists(st.sampled_from((*_WORDS, *MODULES)), max_size=8))
+def test_a_hint_of_any_words_is_rendered(words: list[str]) -> None:
+    """Devices and skills write hints, too."""
+    for hint in (" ".join(words), f"Run 'clawperator {' '.join(words)}'"):
+        for render in (describe_call, describe_request):
+            assert isinstance(translate(hint, render), str)
+        assert isinstance(python_hint(hint), str)
+
+
+@pytest.mark.parametrize("hint", ["Run 'clawperator \"" + "'x" * 100_000, "Run 'claw' " * 100_000])
+def test_a_long_hint_is_kept(hint: str) -> None:
+    assert translate(hint, describe_call) == hint

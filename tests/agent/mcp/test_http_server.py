@@ -84,7 +84,9 @@ class Answering(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         body: bytes = self.server.body  # type: ignore[attr-defined]
         if not body:
-            threading.Event().wait(HANG_SECONDS)
+            self.server.is_over.wait(HANG_SECONDS)  # type: ignore[attr-defined]
+            self.close_connection = True
+            return
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -98,13 +100,14 @@ class Answering(BaseHTTPRequestHandler):
 @contextmanager
 def answering(body: bytes) -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    server.daemon_threads = True
-    server.body = body  # type: ignore[attr-defined]
+    server.daemon_threads = False  # server_close waits for every handler: none writes during a later test
+    server.body, server.is_over = body, threading.Event()  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/mcp"
     finally:
+        server.is_over.set()  # type: ignore[attr-defined]
         server.shutdown()
         server.server_close()
 

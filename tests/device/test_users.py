@@ -135,10 +135,12 @@ def test_a_line_of_the_list(doubled: Doubled, line: str, expected: tuple[int, st
     )
 
 
-def test_a_hundred_lines_of_the_list_are_read(doubled: Doubled) -> None:
+def test_the_beginning_of_an_endless_list_is_read(doubled: Doubled) -> None:
     listed = "".join(f"\tUserInfo{{{number}:x:0}}\n" for number in range(200))
     doubled.doubles.answer("pm", f"Users:\n{listed}", when="list users")
-    assert [user.id for user in list_users(doubled.device)] == list(range(99))
+    read = [user.id for user in list_users(doubled.device)]
+    assert 10 < len(read) < 200
+    assert read == list(range(len(read)))
 
 
 @pytest.mark.parametrize(("name", "shown"), [("x" * 60, "x" * 60), ("x" * 61, "x" * 59 + "…")])
@@ -156,7 +158,7 @@ def test_a_user_without_a_name_is_named_by_its_number(doubled: Doubled) -> None:
     assert (caught.value.operation, caught.value.target) == ("user", doubled.device.serial)
 
 
-def test_the_list_is_awaited_for_fifteen_seconds_or_as_long_as_the_caller_likes(
+def test_the_list_is_awaited_as_long_as_the_caller_likes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[tuple[str, float]] = []
@@ -167,13 +169,11 @@ def test_the_list_is_awaited_for_fifteen_seconds_or_as_long_as_the_caller_likes(
 
     monkeypatch.setattr(users, "run_shell", answer)
     device = Device("pixel", Endpoint("127.0.0.1", 1))
-    list_users(device)
     list_users(device, seconds=3)
-    require_user(device, 0)
-    require_user(device, 0, seconds=3)
+    require_user(device, 0, seconds=4)
     require_user(device, None)
     require_user(device, "current")
-    assert asked == [("pm list users", seconds) for seconds in (15, 3, 15, 3)]
+    assert asked == [("pm list users", 3), ("pm list users", 4)]
 
 
 def test_a_user_that_does_not_exist_is_refused_with_the_users(doubled: Doubled) -> None:

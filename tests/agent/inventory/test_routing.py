@@ -15,7 +15,7 @@ from clawperator.agent.inventory.inventory import (
     command_inventory,
     tool_inventory,
 )
-from clawperator.agent.inventory.routing import STOP_WORDS, SYNONYMS, Match, Router, stem, tokens
+from clawperator.agent.inventory.routing import Match, Router, tokens
 from clawperator.agent.ports import Tool, ToolResult
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
@@ -289,65 +289,3 @@ def test_a_hostile_prompt_is_not_slower_than_a_long_one(name: str) -> None:
     start = thread_time()
     assert len(ROUTER.route(HOSTILE[name])) <= 5
     assert thread_time() - start < 1  # a few ms; what grows with the square takes minutes
-
-
-def test_routing_over_500_entries_is_quick() -> None:
-    some = [
-        InventoryEntry("tool", f"{e.name}-{n}", e.source_hint, e.responsibility)
-        for n in range(5)
-        for e in COMMANDS
-    ]
-    router = Router([*COMMANDS, *TOOLS, *some][:500])
-    best = min(_seconds(router, "take a screenshot of the settings on my phone and save it") for _ in range(20))
-    assert best < 0.02  # the bar of 5 ms is held by make context, where nothing else runs
-
-
-def _seconds(router: Router, prompt: str) -> float:
-    start = thread_time()
-    router.route(prompt)
-    return thread_time() - start
-
-
-# Words.
-
-
-@pytest.mark.parametrize(
-    "forms",
-    [
-        ("record", "records", "recorded", "recording", "recordings"),
-        ("type", "types", "typed", "typing"),
-        ("tap", "taps", "tapped", "tapping"),
-        ("scroll", "scrolls", "scrolled", "scrolling"),
-        ("battery", "batteries"),
-        ("device", "devices"),
-        ("press", "presses", "pressed", "pressing"),
-        ("search", "searches", "searched"),
-        ("setting", "settings"),
-    ],
-)
-def test_inflections_have_the_same_stem(forms: tuple[str, ...]) -> None:
-    assert len({stem(word) for word in forms}) == 1
-
-
-def test_different_words_have_different_stems() -> None:
-    for a, b in (
-        ("set", "settings"),
-        ("string", "str"),
-        ("need", "ne"),
-        ("status", "stat"),
-        ("news", "new"),
-        ("this", "thi"),
-    ):
-        assert stem(a) != stem(b)
-
-
-@pytest.mark.random
-@given(st.text(max_size=30))
-def test_a_stem_is_never_empty_unless_the_word_is(word: str) -> None:
-    assert bool(stem(word)) == bool(word)
-
-
-def test_synonyms_are_mutual_and_not_stop_words() -> None:
-    for word, others in SYNONYMS.items():
-        assert word not in STOP_WORDS
-        assert all(word in SYNONYMS[other] for other in others)

@@ -313,7 +313,7 @@ def test_arguments_of_a_request_are_not_in_its_errors() -> None:
     assert "123456" not in str(error.value)
 
 
-def test_a_request_has_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[float | None] = []
 
     def connect(_: Endpoint, deadline: Deadline) -> Connection:
@@ -324,7 +324,9 @@ def test_a_request_has_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clawperator.device.adb.server.Connection", connect)
     with pytest.raises(NoServerError):
         ask_server(unused(), "host:devices")
-    assert left == [5.0]
+    (seconds,) = left
+    assert seconds is not None
+    assert 0 < seconds < 30
 
 
 def test_a_port_alone_is_an_address_only_where_it_is_meant() -> None:
@@ -418,9 +420,7 @@ def test_a_server_that_does_not_start_is_reported_with_its_output(
     assert error.value.target == "localhost:5038"
 
 
-def test_an_adb_program_has_half_a_minute_and_a_server_twenty_seconds_to_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_adb_program_has_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_adb(tmp_path, monkeypatch, "")
     monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
     calls: list[tuple[list[str], float]] = []
@@ -432,7 +432,8 @@ def test_an_adb_program_has_half_a_minute_and_a_server_twenty_seconds_to_start(
     monkeypatch.setattr(subprocess, "run", run)
     run_adb("devices", "-l")
     start_server()
-    assert calls == [(["devices", "-l"], 30.0), (["start-server"], 20.0)]
+    assert [arguments for arguments, _ in calls] == [["devices", "-l"], ["start-server"]]
+    assert all(0 < seconds < 120 for _, seconds in calls)
 
 
 def test_a_server_of_another_computer_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,15 +227,15 @@ def result_of(size: int) -> str:
     return '{"a":"' + "x" * (size - 8) + '"}'
 
 
-@pytest.mark.parametrize(("size", "count"), [(4 * MIB, 1), (4 * MIB + 1, 0)])
-def test_a_result_may_have_four_megabytes(size: int, count: int) -> None:
+@pytest.mark.parametrize(("size", "count"), [(MIB, 1), (16 * MIB, 0)])
+def test_a_result_that_is_too_large_is_not_kept(size: int, count: int) -> None:
     text = result_of(size)
     records = [record(f"[Clawperator-Result] {text[:1000]}"), record(text[1000:]), record("}")]
     assert len(read_log(*records)[1]) == count
 
 
-@pytest.mark.parametrize(("pieces", "count"), [(1_000, 1), (1_001, 0)])
-def test_a_result_may_have_a_thousand_pieces(pieces: int, count: int) -> None:
+@pytest.mark.parametrize(("pieces", "count"), [(500, 1), (20_000, 0)])
+def test_a_result_of_too_many_pieces_is_not_kept(pieces: int, count: int) -> None:
     text = result_of(pieces + 8)
     records = [record(f"[Clawperator-Result] {text[:9]}"), *map(record, text[9:])]
     assert len(records) == pieces

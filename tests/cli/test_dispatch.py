@@ -171,6 +171,8 @@ def test_a_flag_close_to_a_known_one_is_offered() -> None:
         (["scroll", "down", "--id", "x"], "scroll has no option --id. Did you mean --container-id?"),
         (["doctor", "--backend", "operator"], "doctor has no option --backend."),
         (["snapshot", "--file", "x.xml"], "snapshot has no option --file."),
+        (["snapshot", "--outline"], "snapshot has no option --outline. Did you mean --view outline?"),
+        (["devices", "--text"], "devices has no option --text. Did you mean --output text?"),
         (["report", "--input=x"], "report has no option --input."),
         (["recording", "replay", "--file", "x"], "recording replay has no option --file. Did you mean --input?"),
         (["snapshot", "--outptu", "json"], "snapshot has no option --outptu. Did you mean --output?"),

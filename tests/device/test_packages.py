@@ -132,7 +132,8 @@ def test_any_other_text_is_refused_with_the_nearest_names(device: Device, label:
         resolve_app_label(device, label)
     assert caught.value.code == "APP_NOT_FOUND"
     assert "nearest names" in caught.value.message
-    assert "packages list" in (caught.value.hint or "")
+    wanted = "open Settings" if label == "settings" else "packages list"
+    assert wanted in (caught.value.hint or "")
 
 
 def test_the_beginning_of_a_long_label_is_shown(device: Device) -> None:
@@ -288,3 +289,11 @@ def test_an_unknown_label_fails_without_an_attempt_to_open_it(monkeypatch: pytes
     assert (ran.code, ran.json["code"]) == (1, "APP_NOT_FOUND")
     assert "the nearest names are Settings" in ran.json["message"]
     assert "packages list" in ran.json["hint"]
+
+
+@pytest.mark.usefixtures("phone_folder")
+def test_the_hint_for_a_label_in_another_case_opens_the_app() -> None:
+    ran = clawperator("open", "settings")
+    assert (ran.code, ran.json["code"]) == (1, "APP_NOT_FOUND")
+    assert ran.json["hint"] == "Run 'clawperator open Settings'."
+    assert clawperator(*ran.json["hint"].split("'")[1].split()[1:]).code == 0

@@ -80,10 +80,15 @@ def chosen(flag: Flag, text: str, title: str) -> str:
 
 
 def unknown_flag(token: str, title: str, own: Iterable[Flag], shared: Iterable[Flag]) -> ClawError:
-    """``USAGE`` with the nearest name among the flags of the command and the global ones."""
+    """``USAGE`` with the nearest name among the flags of the command and the global ones, or the flag that has the
+    name as one of its choices."""
     name = cut_word(token.partition("=")[0])
     flags = by_name((*own, *shared))
-    likely = (flag for flag in flags if flag.endswith(name[1:]) or flag == _ALSO_CALLED.get(name))
+    likely = (
+        f"{text} {name[2:]}" if name[2:] in flag.choices else text
+        for text, flag in flags.items()
+        if text.endswith(name[1:]) or text == _ALSO_CALLED.get(name) or name[2:] in flag.choices
+    )
     near = nearest(name, flags, len(name) // 4) or next(likely, None)
     offer = f" Did you mean {near}?" if near else ""
     return usage(f"{title or 'clawperator'} has no option {name}.{offer}", help_hint(title))

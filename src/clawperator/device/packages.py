@@ -5,6 +5,7 @@ that ``cmd package query-activities`` prints as text, and a table of well-known 
 """
 
 import re
+import shlex
 from collections.abc import Mapping
 
 from clawperator._base.text import distance, printable
@@ -109,10 +110,13 @@ def resolve_app_label(device: Device, label: str, user: UserChoice | None = None
         )
     near = sorted(set(known.values()), key=lambda name: distance(name.casefold(), label.casefold()[:_MAX_LABEL]))
     names = ", ".join(printable(name) for name in near[:_NEAREST])
+    other_case = [name for name in near[:1] if name.casefold() == label.casefold()]
     raise ClawError(
         "APP_NOT_FOUND",
         f"no known app is named {shown!r}" + (f"; the nearest names are {names}" if names else ""),
-        hint="Run 'clawperator packages list', and name the package.",
+        hint=f"Run 'clawperator open {shlex.quote(printable(other_case[0]))}'."
+        if other_case
+        else "Run 'clawperator packages list', and name the package.",
         operation="open",
         target=label,
     )

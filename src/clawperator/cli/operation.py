@@ -10,7 +10,7 @@ from clawperator._base.notes import show_status
 from clawperator._base.text import encodable, is_blank, printable
 from clawperator._base.typed import convert
 from clawperator.cli.command_line import Call, CommandResult, HandlerResult, LargeResult
-from clawperator.cli.parsing import help_hint, invalid, usage
+from clawperator.cli.parsing import help_hint, invalid, not_a_choice, usage
 from clawperator.contract.commands import BackendName, resolve_handler
 from clawperator.contract.fields import read_field
 from clawperator.operations.call import CLI, Caller, approve
@@ -58,6 +58,8 @@ def read_params(operation: Operation, line: Call) -> Params:
         value = read_field(field, line.arguments.values.get(field.flag) if field.has_flag else None, words)
         if isinstance(value, str) and field.type in (int, float):
             raise usage(f"{CLI.spell(field)} must be a number, not {value!r}", hint)
+        if isinstance(value, str) and field.choices and value not in field.choices:
+            raise usage(not_a_choice(field.metavar, field.choices, value), hint)
         if value is UNSET and field.use.names_device:
             value = line.options.device or UNSET
         if value is not UNSET and not (field.required and isinstance(value, str) and is_blank(value)):

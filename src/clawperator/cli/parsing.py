@@ -4,7 +4,7 @@ Strict mode is that of ``claw``: no abbreviations, and errors in argparse's word
 ``clawperator``. Both refuse unknown flags and values that are not among the ``choices`` of a flag.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from msgspec import Struct
@@ -73,10 +73,12 @@ def chosen(flag: Flag, text: str, title: str) -> str:
     """A value of a flag with choices, in lower case. ``USAGE`` when it is not one of them."""
     if text.casefold() in flag.choices:
         return text.casefold()
-    *most, last = flag.choices
-    raise _refused(
-        flag, f"{flag.name} must be {', '.join(most)} or {last}, not {cut_word(text)!r}", help_hint(title)
-    )
+    raise _refused(flag, not_a_choice(flag.name, flag.choices, text), help_hint(title))
+
+
+def not_a_choice(name: str, choices: Sequence[str], text: str) -> str:
+    *most, last = choices
+    return f"{name} must be {', '.join(most)} or {last}, not {cut_word(text)!r}"
 
 
 def unknown_flag(token: str, title: str, own: Iterable[Flag], shared: Iterable[Flag]) -> ClawError:

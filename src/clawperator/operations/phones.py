@@ -256,10 +256,10 @@ def fault(params: FaultParams, caller: "Caller") -> dict[str, Any]:
 
     if params.name is UNSET:
         return list_faults(_chosen(params.serial, running=True))
+    read_setting(params.name, "on" if params.setting is UNSET else params.setting)
     if params.setting is UNSET:
         message = f"phone fault {params.name} needs a setting"
         raise ClawError(caller.entry.invalid, message, hint=f"Run 'clawperator phone fault {params.name} on'.")
-    read_setting(params.name, params.setting)
     return set_fault(_chosen(params.serial, running=True), params.name, params.setting)
 
 

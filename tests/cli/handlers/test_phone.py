@@ -219,6 +219,12 @@ def test_of_two_starts_at_once_one_is_refused_with_a_hint() -> None:
     assert clawperator("phone", "list").json["phones"][0]["state"] == "running"
 
 
+def test_an_unknown_fault_is_refused_with_the_names_also_without_a_setting() -> None:
+    for words in (("nope",), ("nope", "on")):
+        error = refused(clawperator("phone", "fault", *words), "PHONE_FAULT_INVALID")
+        assert "latency" in error["hint"]
+
+
 def test_faults_are_set_while_it_runs_even_those_that_block_adb() -> None:
     answer = start()
     clawperator("phone", "fault", "offline", "on")

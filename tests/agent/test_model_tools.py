@@ -236,6 +236,26 @@ def test_the_tools_are_short_in_every_mode(mode: Level) -> None:
         assert len(msgspec.json.encode([getattr(definition, form) for definition in definitions])) <= 12_000
 
 
+@pytest.mark.parametrize(
+    ("tool", "params", "message", "hint"),
+    [
+        ("tap", {"text": "Display"}, "tap has no parameter text", "It takes ref, label, selector, "),
+        ("tap", {"lable": "Display"}, "tap has no parameter lable", "Did you mean label?"),
+        ("app", {"do": "close_app", "force": True}, "app with do close_app has no parameter force", "It takes "),
+        ("devices", {"all": True}, "devices has no parameter all", "It takes no parameter."),
+    ],
+)
+def test_an_unknown_parameter_is_refused_in_the_words_of_the_tool(
+    tool: str, params: dict[str, Any], message: str, hint: str
+) -> None:
+    problem = ALL[tool].call(params).problem
+    assert problem is not None
+    assert (problem.code, problem.message) == ("TOOL_PAYLOAD_INVALID", message)
+    assert problem.hint is not None
+    assert problem.hint.startswith(hint)
+    assert "matcher" not in problem.hint
+
+
 def test_an_action_with_a_parameter_called_action_keeps_it() -> None:
     call = ALL["app"].call({"do": "start_activity", "action": "android.intent.action.VIEW", "uri": "https://a.b"})
     assert (call.name, call.params) == (

@@ -22,7 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator._base.files import open_regular
-from clawperator._base.text import printable
+from clawperator._base.text import nearest, printable
 from clawperator._base.typed import compact_json
 from clawperator.agent.ports import (
     LEVELS,
@@ -37,7 +37,7 @@ from clawperator.agent.ports import (
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import call_text, tool_name
 from clawperator.contract.action_params import changes_device, is_snapshot
-from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
+from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES
 from clawperator.contract.fields import fields_of
 from clawperator.contract.selectors import REFERENCE, NodeSelector
 from clawperator.errors import ClawError
@@ -551,6 +551,9 @@ class CompactTool(Struct, frozen=True):
                 "TOOL_PAYLOAD_INVALID", f"{_ACTION} must be one of {choices}", operation="call", target=self.name
             )
             return ToolCall(self.name, {}, call_id, error)
+        unknown = next((key for key in own if not self._takes(name, key)), None)
+        if unknown is not None:
+            return ToolCall(self.name, {}, call_id, self._unknown_parameter(name, unknown))
         if name == _PLAN:
             actions = own.get("actions")
             own |= {"actions": [_planned(action) for action in actions]} if isinstance(actions, list) else {}
@@ -559,6 +562,32 @@ class CompactTool(Struct, frozen=True):
             return ToolCall(name, {**OUTLINE, **own}, call_id, observe=OUTLINE)
         acts = name in ACTIONS and changes_device(name)
         return ToolCall(name, _with_target(name, own), call_id, observe=changes_since(since) if acts else None)
+
+    def _takes(self, name: str, key: str) -> bool:
+        """Whether an action has a parameter, under any of its names. True for an action that was not offered."""
+        member = next((member for member in self.members if member.name == name), None)
+        if member is None:
+            return True
+        known = {field.name for field in fields_of(member.shape)}
+        row = ACTIONS.get(name)
+        if row is not None:
+            known |= {"target", *row.removed_params}  # the error of the action says what to use instead
+        if _target_of(name) is not None:
+            known |= _TARGET_PROPERTIES.keys()
+        return key in known or (row is not None and PARAM_ALIASES.get(key) in known)
+
+    def _unknown_parameter(self, name: str, key: str) -> ClawError:
+        member = next(member for member in self.members if member.name == name)
+        known = list(_parameters(member)[0])
+        near = nearest(key, known, max(2, len(key) // 3))
+        called = self.name if name == self.default else f"{self.name} with {_ACTION} {name}"
+        return ClawError(
+            "TOOL_PAYLOAD_INVALID",
+            f"{called} has no parameter {printable(key[:_LONGEST_NAME])}",
+            hint=f"Did you mean {near}?" if near else f"It takes {', '.join(known) or 'no parameter'}.",
+            operation="call",
+            target=self.name,
+        )
 
 
 def compact_tools(offered: Iterable[Tool]) -> tuple[CompactTool, ...]:

@@ -59,7 +59,8 @@ def read_params(operation: Operation, line: Call) -> Params:
         if isinstance(value, str) and field.type in (int, float):
             raise usage(f"{CLI.spell(field)} must be a number, not {value!r}", hint)
         if isinstance(value, str) and field.choices and value not in field.choices:
-            raise usage(not_a_choice(field.metavar, field.choices, value), hint)
+            name = field.metavar if field.choices[1:] else "the argument"
+            raise usage(not_a_choice(name, field.choices, value), hint)
         if value is UNSET and field.use.names_device:
             value = line.options.device or UNSET
         if value is not UNSET and not (field.required and isinstance(value, str) and is_blank(value)):

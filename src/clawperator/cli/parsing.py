@@ -78,7 +78,7 @@ def chosen(flag: Flag, text: str, title: str) -> str:
 
 def not_a_choice(name: str, choices: Sequence[str], text: str) -> str:
     *most, last = choices
-    return f"{name} must be {', '.join(most)} or {last}, not {cut_word(text)!r}"
+    return f"{name} must be {', '.join(most)}{' or ' if most else ''}{last}, not {cut_word(text)!r}"
 
 
 def unknown_flag(token: str, title: str, own: Iterable[Flag], shared: Iterable[Flag]) -> ClawError:

@@ -148,7 +148,7 @@ def test_a_missing_extra_is_an_error_with_the_command_to_install_it(tmp_path: Pa
     [
         (("--permission-mode", "root"), "--permission-mode must be"),
         (("--folder", "/nowhere"), "is not a folder"),
-        (("confg",), "expected one of config"),
+        (("confg",), "the argument must be config, not 'confg'"),
         (("config", "emacs"), "unknown MCP client 'emacs'"),
     ],
 )

@@ -12,8 +12,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from typing import Any, TypeAlias
 
-from msgspec import Struct
-
 from clawperator.errors import ClawError, ClawperatorException
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.language.expansion import expand_fields, expand_pattern, expand_text
@@ -49,9 +47,16 @@ from clawperator.phone.shell.language.state import (
     join_thread,
     start_thread,
 )
-from clawperator.phone.shell.pipes import CancelEvent, ClosedStream, FixedInput, InputStream, OutputStream, Pipe
+from clawperator.phone.shell.pipes import (
+    CancelEvent,
+    CapturedOutput,
+    ClosedStream,
+    FixedInput,
+    InputStream,
+    OutputStream,
+    Pipe,
+)
 from clawperator.phone.shell.process import (
-    COMMANDS,
     INTERRUPTED,
     NOT_EXECUTABLE,
     NOT_FOUND,
@@ -233,30 +238,20 @@ def _exec(shell: "Interpreter", argv: list[str]) -> int:
 @builtin("command")
 def _command(shell: "Interpreter", argv: list[str]) -> int:
     words = argv[1:]
-    if words[:1] in (["-v"], ["-V"]):
-        return max((_describe(shell, word, full=words[0] == "-V") for word in words[1:]), default=0)
+    if words[:1] == ["-v"]:
+        return max((_describe(shell, word) for word in words[1:]), default=0)
     words = words[1:] if words[:1] in (["-p"], ["--"]) else words
     return shell.run_argv(words, functions=False) if words else 0
 
 
-@builtin("type")
-def _type(shell: "Interpreter", argv: list[str]) -> int:
-    return max((_describe(shell, word, full=True) for word in argv[1:]), default=0)
-
-
-def _describe(shell: "Interpreter", word: str, *, full: bool) -> int:
-    """Print what a name resolves to."""
-    if word in shell.functions:
-        shell.write(f"{word} is a function\n" if full else f"{word}\n")
-    elif word in BUILTINS:
-        shell.write(f"{word} is a shell builtin\n" if full else f"{word}\n")
-    elif word.rpartition("/")[2] in COMMANDS:
-        path = word if "/" in word else f"/system/bin/{word}"
-        shell.write(f"{word} is {path}\n" if full else f"{path}\n")
+def _describe(shell: "Interpreter", word: str) -> int:
+    """Print what a name resolves to. 1 when it is unknown."""
+    if word in shell.functions or word in BUILTINS or ("/" in word and find_command(word)):
+        shell.write(f"{word}\n")
+    elif find_command(word):
+        shell.write(f"/system/bin/{word}\n")
     else:
-        if full:
-            shell.write(f"{word} not found\n")
-        return NOT_FOUND if full else 1
+        return 1
     return 0
 
 
@@ -266,13 +261,6 @@ def _wait(shell: "Interpreter", argv: list[str]) -> int:  # noqa: ARG001 - a bui
         job.attached = True
     shell.wait_for_jobs()
     return shell.jobs[-1].status if shell.jobs else 0
-
-
-@builtin("umask")
-def _umask(shell: "Interpreter", argv: list[str]) -> int:
-    if len(argv) > 1:
-        return shell.report_error("umask: not permitted")
-    return shell.write("0022\n")
 
 
 @builtin("read")
@@ -820,23 +808,6 @@ def sh(process: ShellProcess) -> int:
 # Scripts with a limit for their time and output
 
 
-class _LimitedOutput(Struct):
-    """Collects output up to a limit, then drops the rest and cancels the command."""
-
-    _max_bytes: int
-    _cancelled: threading.Event
-    data: bytearray = bytearray()
-    is_over: bool = False
-
-    def write(self, data: bytes, /) -> int:
-        if len(self.data) + len(data) > self._max_bytes:
-            self.is_over = True
-            self._cancelled.set()
-        else:
-            self.data += data
-        return len(data)
-
-
 def run_limited(
     script: str | bytes, phone: Phone, stdin: bytes, *, seconds: float, max_bytes: int
 ) -> tuple[int, bytes, bytes]:
@@ -846,7 +817,7 @@ def run_limited(
     ``max_bytes``.
     """
     cancelled = threading.Event()
-    out, err = _LimitedOutput(max_bytes, cancelled), _LimitedOutput(max_bytes, cancelled)
+    out, err = CapturedOutput(max_bytes + 1), CapturedOutput(max_bytes + 1)
     late = threading.Timer(seconds, cancelled.set)
     late.daemon = True
     late.start()
@@ -856,9 +827,9 @@ def run_limited(
         )
     finally:
         late.cancel()
-    if not cancelled.is_set():
+    is_over = max(len(out.data), len(err.data)) > max_bytes
+    if not is_over and not cancelled.is_set():
         return code, bytes(out.data), bytes(err.data)
-    is_over = out.is_over or err.is_over
     reason = f"more than {max_bytes} bytes of output" if is_over else f"no end within {seconds:g} seconds"
     raise ClawError(
         "DEVICE_SHELL_UNAVAILABLE",

@@ -85,7 +85,7 @@ class Pattern:
         return mask
 
 
-_CLASSES: dict[str, Test] = {
+CLASSES: dict[str, Test] = {
     "alpha": str.isalpha,
     "digit": str.isdigit,
     "alnum": str.isalnum,
@@ -112,8 +112,8 @@ def _read_class(characters: "list[tuple[str, bool]]", at: int) -> "tuple[int, Te
             return at + 1, _accept(single, ranges, named, negated=negated)
         if c == "[" and not quoted and characters[at + 1 : at + 2] == [(":", False)]:
             name = _text(characters[at + 2 : at + 10]).partition(":]")[0]
-            if name in _CLASSES:
-                named.append(_CLASSES[name])
+            if name in CLASSES:
+                named.append(CLASSES[name])
                 at += len(name) + 4
                 continue
         if characters[at + 1 : at + 2] == [("-", False)] and at + 2 < len(characters):

@@ -24,17 +24,10 @@ _DIRECTIVE = re.compile(r"%(?:%|([-+ #0]*)(\*|\d+)?(?:\.(\*|\d*))?[hlLqjzt]*([di
 
 @command("cat")
 def cat(process: ShellProcess) -> int:
-    options = CommandOptions(process, "un")
-    inputs = InputFiles(process, options.operands)
-    number = 0
+    inputs = InputFiles(process, CommandOptions(process, "u").operands)
     for _, file in inputs:
-        if "n" not in options:
-            for block in read_blocks(process, file):
-                process.stdout.write(block)
-            continue
-        for line in read_lines(process, file):
-            number += 1
-            process.stdout.write(b"%6d\t%s" % (number, line))
+        for block in read_blocks(process, file):
+            process.stdout.write(block)
     return inputs.status
 
 

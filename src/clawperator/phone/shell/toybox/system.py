@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 
 from clawperator.phone.core.kernel import BUILD, MEMORY_KB, RELEASE, RunningProcess
 from clawperator.phone.shell.pipes import CancelEvent
@@ -42,6 +43,11 @@ COMMANDS.update(
 )
 
 
+def _operands(process: ShellProcess) -> list[str]:
+    """The words of a command that needs none of its options."""
+    return [word for word in process.argv[1:] if not word.startswith("-")]
+
+
 def read_duration(text: str) -> float:
     """Seconds, from ``1.5``, ``2m`` or ``1h``."""
     match = _DURATION.fullmatch(text[:20])
@@ -57,21 +63,9 @@ def sleep(process: ShellProcess) -> int:
     return 0
 
 
-@command("usleep")
-def usleep(process: ShellProcess) -> int:
-    if len(process.argv) != 2 or not process.argv[1].isdigit():
-        return process.error('Needs 1 argument (see "usleep --help")')
-    process.wait(int(process.argv[1][:15]) / 1_000_000)
-    return 0
-
-
 @command("timeout")
 def timeout(process: ShellProcess) -> int:
-    words = process.argv[1:]
-    while words and words[0].startswith("-"):
-        word = words.pop(0)
-        if word in {"-k", "-s"} and words:
-            words.pop(0)
+    words = CommandOptions(process, "iv", "ks", leading=True).operands
     require_operands(process, words, 2)
     clock = process.phone.clock
     end = clock.monotonic() + read_duration(words[0])
@@ -93,14 +87,10 @@ def read_date(text: str) -> float:
     """Epoch seconds, from ``@N`` or a date in UTC."""
     if re.fullmatch(r"@\d{1,12}(\.\d+)?", text):
         return float(text[1:])
-    import calendar
-
-    for form in ("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%m%d%H%M%Y"):
-        try:
-            return calendar.timegm(time.strptime(text.removesuffix("Z"), form))
-        except ValueError:
-            continue
-    raise OptionError(f"bad date '{text[:40]}'")
+    try:
+        return datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        raise OptionError(f"bad date '{text[:40]}'") from None
 
 
 @command("date")
@@ -165,9 +155,7 @@ def uname(process: ShellProcess) -> int:
 @command("which")
 def which(process: ShellProcess) -> int:
     status = 0
-    for name in process.argv[1:]:
-        if name.startswith("-"):
-            continue
+    for name in _operands(process):
         if find_command(name):
             process.write((name if "/" in name else f"/system/bin/{name}") + "\n")
         else:
@@ -187,13 +175,9 @@ def toybox(process: ShellProcess) -> int:
     return process.run(words)
 
 
-@command("env", "printenv")
+@command("env")
 def env(process: ShellProcess) -> int:
     words = process.argv[1:]
-    if process.name == "printenv":
-        found = [process.env.get(word) for word in words]
-        process.write("".join(f"{value}\n" for value in found if value is not None))
-        return int(None in found)
     while words and (words[0] in {"-i", "-u"} or re.match(r"[A-Za-z_]\w*=", words[0])):
         word = words.pop(0)
         if word == "-i":
@@ -211,9 +195,7 @@ def env(process: ShellProcess) -> int:
 @command("kill")
 def kill(process: ShellProcess) -> int:
     """Refuse: the shell user may not signal processes."""
-    words = [word for word in process.argv[1:] if not word.startswith("-")]
-    if process.argv[1:2] == ["-l"]:
-        return process.write("HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM\n")
+    words = _operands(process)
     require_operands(process, words)
     for word in words:
         process.error(
@@ -239,7 +221,7 @@ def _mask(bits: int) -> str:
 
 @command("ifconfig")
 def ifconfig(process: ShellProcess) -> int:
-    names = [word for word in process.argv[1:] if not word.startswith("-")]
+    names = _operands(process)
     found = _interfaces(process)
     for name in names or list(found):
         if name not in found:
@@ -256,7 +238,7 @@ def ifconfig(process: ShellProcess) -> int:
 
 @command("ip")
 def ip(process: ShellProcess) -> int:
-    words = [word for word in process.argv[1:] if not word.startswith("-")]
+    words = _operands(process)
     found = _interfaces(process)
     kind, rest = (words[0] if words else ""), words[1:]
     wanted = [word for word in rest if word not in {"show", "dev", "list"}]
@@ -334,7 +316,7 @@ def ps(process: ShellProcess) -> int:
 
 @command("pidof")
 def pidof(process: ShellProcess) -> int:
-    names = [word for word in process.argv[1:] if not word.startswith("-")]
+    names = _operands(process)
     found = [str(row.pid) for row in process.phone.processes() if row.name in names]
     if not found:
         return 1
@@ -343,7 +325,7 @@ def pidof(process: ShellProcess) -> int:
 
 @command("pgrep")
 def pgrep(process: ShellProcess) -> int:
-    names = [word for word in process.argv[1:] if not word.startswith("-")]
+    names = _operands(process)
     if not names:
         return process.error("No PATTERN")
     found = [row for row in process.phone.processes() if names[-1].strip("^$") in row.name]

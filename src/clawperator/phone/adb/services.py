@@ -34,22 +34,9 @@ _SEND2 = Struct("<4s2I")
 _ALL = 0xFFFFFFFF
 _SHELL_USER = 2000
 _NOTHING = FileStat(0, 0, 0)
-# The errors of the protocol by their Linux numbers; any other is sent as EIO.
+# The errors of the protocol are sent by their Linux numbers, which are also those of other systems up to 34.
 _WIRE_ERRORS = {
-    errno.EPERM: 1,
-    errno.ENOENT: 2,
-    errno.EIO: 5,
-    errno.ENOMEM: 12,
-    errno.EACCES: 13,
-    errno.EEXIST: 17,
-    errno.ENOTDIR: 20,
-    errno.EISDIR: 21,
-    errno.EINVAL: 22,
-    errno.ENFILE: 23,
-    errno.EMFILE: 24,
-    errno.EFBIG: 27,
-    errno.ENOSPC: 28,
-    errno.EROFS: 30,
+    **{number: number for number in (1, 2, 5, 12, 13, 17, 20, 21, 22, 23, 24, 27, 28, 30)},
     errno.ENAMETOOLONG: 36,
     errno.ELOOP: 40,
     errno.EOVERFLOW: 75,
@@ -187,7 +174,7 @@ class _Session(msgspec.Struct, frozen=True):
         try:
             return 0, self._storage.stat(path)
         except OSError as e:
-            return _WIRE_ERRORS.get(e.errno or errno.EIO, 5), _NOTHING
+            return _WIRE_ERRORS.get(e.errno or 0, errno.EIO), _NOTHING
         except ValueError:
             return _WIRE_ERRORS[errno.EINVAL], _NOTHING
 
@@ -453,31 +440,36 @@ def _serve_socket(name: bytes, stream: ServiceStream, device: PhoneDevice) -> No
         return
     try:
         stream.accept()
-        _copy_both_ways(stream, channel)
+        relay(channel, stream.read, stream.write, stream.end_input)
     finally:
         channel.close()
 
 
-def _copy_both_ways(stream: ServiceStream, channel: SocketChannel) -> None:
-    """Copy bytes until one side ends; then end the other."""
-    inbound = threading.Thread(target=_copy_to_phone, args=(stream, channel), name="adb-relay", daemon=True)
+def relay(
+    channel: SocketChannel,
+    read: Callable[[int], bytes],
+    write: Callable[[bytes], object],
+    end: Callable[[], None],
+) -> None:
+    """Copy bytes between a socket on the phone and a peer until one side ends; ``end`` makes ``read`` return."""
+
+    def copy_to_phone() -> None:
+        with suppress(OSError):
+            while data := read(_PIECE):
+                channel.write(data)
+        channel.close()
+
+    inbound = threading.Thread(target=copy_to_phone, name="adb-relay", daemon=True)
     inbound.start()
     try:
         while data := channel.read(_PIECE):
-            stream.write(data)
+            write(data)
     except OSError:
         pass  # one side closed its connection
     finally:
         channel.close()
-        stream.end_input()
+        end()
         inbound.join(GRACE_SECONDS)
-
-
-def _copy_to_phone(stream: ServiceStream, channel: SocketChannel) -> None:
-    with suppress(OSError):
-        while data := stream.read(_PIECE):
-            channel.write(data)
-    channel.close()
 
 
 # Others

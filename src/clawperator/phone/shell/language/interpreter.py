@@ -310,12 +310,10 @@ def _run_redirected(shell: "Interpreter", redirections: tuple[Redirection, ...],
     """Run something with other streams, which are closed and restored afterwards."""
     if not redirections:
         return run()
-    before, streams = shell.streams, dict(shell.streams)
+    before = shell.streams
     try:
         with ExitStack() as files:
-            for redirection in redirections:
-                _apply(shell, redirection, streams, files)
-            shell.streams = streams
+            shell.streams = _redirected(shell, redirections, files)
             return run()
     except RedirectionError as e:
         shell.streams = before
@@ -324,15 +322,15 @@ def _run_redirected(shell: "Interpreter", redirections: tuple[Redirection, ...],
         shell.streams = before
 
 
-def _redirect_permanently(shell: "Interpreter", redirections: tuple[Redirection, ...]) -> None:
-    """Redirect the shell's own streams, as ``exec`` with no command does. The files stay open."""
+def _redirected(shell: "Interpreter", redirections: tuple[Redirection, ...], files: ExitStack) -> Streams:
+    """The shell's streams after redirections. ``files`` gets those that they open."""
     streams = dict(shell.streams)
     for redirection in redirections:
-        _apply(shell, redirection, streams, None)
-    shell.streams = streams
+        _apply(shell, redirection, streams, files)
+    return streams
 
 
-def _apply(shell: "Interpreter", redirection: Redirection, streams: Streams, files: ExitStack | None) -> None:
+def _apply(shell: "Interpreter", redirection: Redirection, streams: Streams, files: ExitStack) -> None:
     text = expand_text(shell, redirection.word)
     if redirection.operator == "<<":
         streams[redirection.fd] = _usable(redirection.fd, FixedInput(encode(text)))
@@ -353,9 +351,7 @@ def _apply(shell: "Interpreter", redirection: Redirection, streams: Streams, fil
         except OSError as e:
             verb = "open" if mode == "rb" else "create"
             raise RedirectionError(f"can't {verb} {text}: {reason(e)}") from None
-        if files:
-            files.enter_context(file)
-        streams[redirection.fd] = file
+        streams[redirection.fd] = files.enter_context(file)
         if redirection.operator == "&>":
             streams[2] = file
 
@@ -462,7 +458,7 @@ def _run_simple(shell: "Interpreter", command: SimpleCommand) -> int:
         shell.write_error(f"+ {' '.join(argv)}")
     if argv == ["exec"]:
         try:
-            _redirect_permanently(shell, command.redirections)
+            shell.streams = _redirected(shell, command.redirections, ExitStack())  # the files stay open
         except RedirectionError as e:
             shell.report_error(str(e))
             raise Exit(1) from None

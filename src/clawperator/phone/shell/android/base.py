@@ -99,10 +99,10 @@ def read_int(word: str) -> int:
 Handler: TypeAlias = Callable[[ShellProcess, ServiceArguments], int]
 
 
-def run_service(process: ShellProcess, words: list[str], handlers: Mapping[str, Handler], usage: str) -> int:
-    """Run the handler of the service command that the first word names."""
+def run_service(process: ShellProcess, words: list[str], handlers: Mapping[str, Handler], title: str) -> int:
+    """Run the handler of the service command that the first word names. Without one, list them."""
     if not words or words[0] in {"help", "-h"}:
-        process.write(usage)
+        process.write(f"{title} commands:\n" + "".join(f"  {name}\n" for name in handlers))
         return FAILED
     handler = handlers.get(words[0])
     if handler is None:

@@ -20,22 +20,6 @@ _MAX_PROPERTIES = 2_000
 _MAX_PROPERTY_LENGTH = 91
 # The properties that the shell user may set.
 _WRITABLE_PROPERTIES = ("debug.", "log.", "persist.log.", "sys.usb.")
-_SETTINGS_USAGE = """\
-Settings provider (settings) commands:
-  get [--user USER_ID] NAMESPACE KEY
-  put [--user USER_ID] NAMESPACE KEY VALUE [TAG] [default]
-  delete [--user USER_ID] NAMESPACE KEY
-  list [--user USER_ID] NAMESPACE
-  NAMESPACE is one of {system, secure, global}, case-insensitive
-"""
-_IME_USAGE = """\
-ime <command>:
-  list [-a] [-s]
-  enable ID
-  disable ID
-  set ID
-  reset
-"""
 
 
 # Settings
@@ -46,7 +30,7 @@ def settings(process: ShellProcess) -> int:
     words = process.argv[1:]
     if words[:1] == ["--user"]:
         words = words[2:]
-    return run_service(process, words, _SETTINGS, _SETTINGS_USAGE)
+    return run_service(process, words, _SETTINGS, "Settings provider (settings)")
 
 
 def _namespace(arguments: ServiceArguments) -> str:
@@ -128,7 +112,7 @@ def setprop(process: ShellProcess) -> int:
 
 @command("ime")
 def ime(process: ShellProcess) -> int:
-    return run_service(process, process.argv[1:], _IME, _IME_USAGE)
+    return run_service(process, process.argv[1:], _IME, "Input method (ime)")
 
 
 def _list_keyboards(process: ShellProcess, arguments: ServiceArguments) -> int:
@@ -219,20 +203,11 @@ _IME: dict[str, Handler] = {
 _MIN_SIDE, _MAX_SIDE = 200, 8_000
 _MAX_DENSITY = 1_200
 _FIXED = "persist.wm.fixed_to_user_rotation"
-_USAGE = """\
-Window manager (window) commands:
-  size [reset|WxH|WdpxHdp] [-d DISPLAY_ID]
-  density [reset|DENSITY] [-d DISPLAY_ID]
-  user-rotation [-d DISPLAY_ID] [free|lock] [rotation]
-  set-user-rotation [free|lock] [rotation]
-  fixed-to-user-rotation [enabled|disabled|default]
-  dismiss-keyguard
-"""
 
 
 @command("wm")
 def wm(process: ShellProcess) -> int:
-    return run_service(process, process.argv[1:], _HANDLERS, _USAGE)
+    return run_service(process, process.argv[1:], _HANDLERS, "Window manager (window)")
 
 
 def _size(process: ShellProcess, arguments: ServiceArguments) -> int:

@@ -214,11 +214,8 @@ def _size(process: ShellProcess, arguments: ServiceArguments) -> int:
     manager, first = process.phone.windows, Display()
     given = arguments.next()
     if given in {None, "-d"}:
-        now = manager.display
-        process.write(f"Physical size: {first.natural_width}x{first.natural_height}\n")
-        if (now.natural_width, now.natural_height) != (first.natural_width, first.natural_height):
-            process.write(f"Override size: {now.natural_width}x{now.natural_height}\n")
-        return 0
+        pair = [f"{display.natural_width}x{display.natural_height}" for display in (first, manager.display)]
+        return _show(process, "size", *pair)
     assert given is not None
     if given == "reset":
         sizes = [first.natural_width, first.natural_height]
@@ -232,6 +229,11 @@ def _size(process: ShellProcess, arguments: ServiceArguments) -> int:
     return 0
 
 
+def _show(process: ShellProcess, name: str, physical: str, now: str) -> int:
+    override = f"Override {name}: {now}\n" if now != physical else ""
+    return process.write(f"Physical {name}: {physical}\n{override}")
+
+
 def _read_side(word: str, display: Display) -> int:
     if word.endswith("dp"):
         return read_int(word.removesuffix("dp")) * display.density // 160
@@ -242,10 +244,7 @@ def _density(process: ShellProcess, arguments: ServiceArguments) -> int:
     manager, first = process.phone.windows, Display()
     given = arguments.next()
     if given in {None, "-d"}:
-        process.write(f"Physical density: {first.density}\n")
-        if manager.display.density != first.density:
-            process.write(f"Override density: {manager.display.density}\n")
-        return 0
+        return _show(process, "density", str(first.density), str(manager.display.density))
     assert given is not None
     density = first.density if given == "reset" else read_int(given)
     if density < 72:

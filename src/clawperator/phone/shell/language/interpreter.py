@@ -51,7 +51,6 @@ from clawperator.phone.shell.pipes import (
     CancelEvent,
     CapturedOutput,
     ClosedStream,
-    FixedInput,
     InputStream,
     OutputStream,
     Pipe,
@@ -333,7 +332,7 @@ def _redirected(shell: "Interpreter", redirections: tuple[Redirection, ...], fil
 def _apply(shell: "Interpreter", redirection: Redirection, streams: Streams, files: ExitStack) -> None:
     text = expand_text(shell, redirection.word)
     if redirection.operator == "<<":
-        streams[redirection.fd] = _usable(redirection.fd, FixedInput(encode(text)))
+        streams[redirection.fd] = _usable(redirection.fd, io.BytesIO(encode(text)))
     elif redirection.operator in {"<&", ">&"}:
         if text == "-":
             streams[redirection.fd] = ClosedStream()

@@ -23,6 +23,7 @@ from clawperator.phone.shell.toybox.options import (
 
 _MAX_KEPT = 16 * 1024 * 1024
 _MAX_CONTEXT = 10_000
+_ASCII = "".join(map(chr, range(128)))
 
 
 class _Grep:
@@ -232,7 +233,7 @@ def _read_set(text: str) -> bytes:
         if number % 2:
             if part not in CLASSES:
                 raise OptionError(f"bad class '[:{part}:]'")
-            out += bytes(byte for byte in range(128) if CLASSES[part](chr(byte)))
+            out += "".join(re.findall(f"[{CLASSES[part]}]", _ASCII)).encode()
             continue
         raw = encode(unescape(part))
         at = 0

@@ -169,17 +169,10 @@ def readlink(process: ShellProcess) -> int:
 
 @command("basename")
 def basename(process: ShellProcess) -> int:
-    options = CommandOptions(process, "a", "s")
-    names = options.operands
-    suffix = options.value("s") or ""
-    require_operands(process, names)
-    if "a" not in options and not suffix:
-        suffix = names[1] if len(names) > 1 else ""
-        names = names[:1]
-    for name in names:
-        base = _base_name(name) or "/" * name.startswith("/")
-        process.write((base.removesuffix(suffix) if base != suffix else base) + "\n")
-    return 0
+    require_operands(process, process.argv[1:])
+    name, suffix = (*process.argv[1:3], "")[:2]
+    base = _base_name(name) or "/" * name.startswith("/")
+    return process.write((base.removesuffix(suffix) if base != suffix else base) + "\n")
 
 
 @command("dirname")
@@ -513,17 +506,8 @@ def mkdir(process: ShellProcess) -> int:
 
 @command("rmdir")
 def rmdir(process: ShellProcess) -> int:
-    options = CommandOptions(process, "p")
-    require_operands(process, options.operands)
-
-    def remove(name: str) -> None:
-        path = process.path(name)
-        process.phone.storage.rmdir(path)
-        while "p" in options and path.count("/") > 1:
-            path = path.rpartition("/")[0]
-            process.phone.storage.rmdir(path)
-
-    return process.for_each_operand(options.operands, remove)
+    require_operands(process, process.argv[1:])
+    return process.for_each_operand(process.argv[1:], lambda name: process.phone.storage.rmdir(process.path(name)))
 
 
 @command("touch")

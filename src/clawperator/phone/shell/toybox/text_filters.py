@@ -200,27 +200,21 @@ def _read_ranges(text: str) -> Callable[[int], bool]:
 
 @command("cut")
 def cut(process: ShellProcess) -> int:
-    options = CommandOptions(process, "s", "dfcbF")
-    chosen = next((flag for flag in "fcbF" if flag in options), None)
+    options = CommandOptions(process, "s", "dfcb")
+    chosen = next((flag for flag in "fcb" if flag in options), None)
     if chosen is None:
-        return process.error("no -cCfF")
+        return process.error("no -cCf")
     wanted = _read_ranges(options.value(chosen) or "")
     separator = options.value("d") or "\t"
     inputs = InputFiles(process, options.operands)
     for _, file in inputs:
         for raw in read_lines(process, file):
             line = decode(raw).removesuffix("\n")
-            if chosen in {"c", "b"}:
-                text = "".join(c for n, c in enumerate(line, 1) if wanted(n))
-            elif chosen == "f" and separator not in line:
-                if "s" in options:
-                    continue
-                text = line
-            else:
-                fields = line.split() if chosen == "F" else line.split(separator)
-                joint = " " if chosen == "F" else separator
-                text = joint.join(field for n, field in enumerate(fields, 1) if wanted(n))
-            process.write(text + "\n")
+            if chosen == "f" and separator not in line:
+                process.write("" if "s" in options else line + "\n")
+                continue
+            joint, pieces = (separator, line.split(separator)) if chosen == "f" else ("", line)
+            process.write(joint.join(piece for n, piece in enumerate(pieces, 1) if wanted(n)) + "\n")
     return inputs.status
 
 

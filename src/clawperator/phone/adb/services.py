@@ -2,7 +2,6 @@
 
 import errno
 import logging
-import os
 import shlex
 import stat
 import threading
@@ -99,12 +98,9 @@ class _Session(msgspec.Struct, frozen=True):
 
     def _receive(self, path: str) -> None:
         """Send the peer a file."""
-        if self._storage.is_dir(path):
-            self._fail(f"open failed: {os.strerror(errno.EISDIR)}")
-            return
         try:
             file = self._storage.open(path)
-        except (OSError, ValueError) as e:
+        except OSError as e:
             self._fail(f"open failed: {why(e)}")
             return
         with file:
@@ -127,7 +123,7 @@ class _Session(msgspec.Struct, frozen=True):
         incoming = _Incoming(self._stream)
         try:
             self._store(path, mode, incoming, refusal)
-        except (_NotStored, OSError, ValueError) as e:
+        except (_NotStored, OSError) as e:
             if isinstance(e, BrokenPipeError):
                 raise
             for _ in incoming.pieces():
@@ -144,7 +140,7 @@ class _Session(msgspec.Struct, frozen=True):
         if stat.S_ISLNK(mode):
             raise _NotStored("symlink failed: Operation not permitted")
         folder = path.rpartition("/")[0]
-        if folder and not self._storage.is_dir(folder):
+        if folder:
             self._storage.mkdir(folder, parents=True)
         if stat.S_ISDIR(mode):
             raise _NotStored("couldn't create file: Is a directory")
@@ -159,7 +155,7 @@ class _Session(msgspec.Struct, frozen=True):
         """List a folder. One that cannot be listed counts as empty, as in adbd."""
         try:
             names = [".", "..", *self._storage.list(path)]
-        except (OSError, ValueError):
+        except OSError:
             names = []
         batch = bytearray()
         for name in names:
@@ -175,8 +171,6 @@ class _Session(msgspec.Struct, frozen=True):
             return 0, self._storage.stat(path)
         except OSError as e:
             return _WIRE_ERRORS.get(e.errno or 0, errno.EIO), _NOTHING
-        except ValueError:
-            return _WIRE_ERRORS[errno.EINVAL], _NOTHING
 
     def _fail(self, reason: str) -> None:
         text = reason.encode("utf-8", "replace")

@@ -322,10 +322,7 @@ def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
         [sys.executable, "-P", "-m", "clawperator.phone.process.main", folder.serial], folder.log
     )
     try:
-        with (
-            suppress(BrokenPipeError),
-            open(stdin, "wb") as pipe,
-        ):  # it ended early: see its log
+        with suppress(BrokenPipeError), open(stdin, "wb") as pipe:  # it ended early: see its log
             pipe.write(msgspec.json.encode(config))
         line = _first_line(stdout, f"starting simulated phone {folder.serial}")
     finally:

@@ -203,14 +203,9 @@ class HostFolder:
             os.mkdir(name, mode, dir_fd=parent)
         self.chmod(parts, mode)
 
-    def remove(self, parts: Parts) -> None:
+    def remove(self, parts: Parts, *, folder: bool = False) -> None:
         with self._parent(parts) as (parent, name):
-            os.unlink(name, dir_fd=parent)
-        self._freed = True
-
-    def rmdir(self, parts: Parts) -> None:
-        with self._parent(parts) as (parent, name):
-            os.rmdir(name, dir_fd=parent)
+            (os.rmdir if folder else os.unlink)(name, dir_fd=parent)
         self._freed = True
 
     def rename(self, source: Parts, target: Parts) -> None:
@@ -609,17 +604,14 @@ class Storage:
 
     def rmdir(self, path: str) -> None:
         """Remove an empty folder."""
-        self._folder.rmdir(self._allow(resolve(path), write=True))
+        self._folder.remove(self._allow(resolve(path), write=True), folder=True)
 
     def remove_tree(self, path: str) -> None:
         """Remove a file, or a folder with its content."""
         parts = self._allow(resolve(path), write=True)
         self._folder.stat(parts)
         for found, status in reversed(list(self._folder.walk(parts))):
-            if stat.S_ISDIR(status.st_mode):
-                self._folder.rmdir(found)
-            else:
-                self._folder.remove(found)
+            self._folder.remove(found, folder=stat.S_ISDIR(status.st_mode))
 
     def rename(self, source: str, target: str) -> None:
         """Move a file or folder; an existing file at the target is replaced."""

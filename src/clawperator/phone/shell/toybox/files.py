@@ -18,11 +18,12 @@ from clawperator.phone.storage.filesystem import ALIASES, SHARED, FileStat
 
 
 class ListedFile(Struct, frozen=True):
-    """A file: the name to print, its path and its status."""
+    """A file: the name to print, its path and its status; ``depth`` is how far it is below where a walk began."""
 
     name: str
     path: str
     status: FileStat
+    depth: int = 0
 
 
 def join(folder: str, name: str) -> str:
@@ -33,16 +34,16 @@ def _base_name(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
-def walk(process: ShellProcess, name: str) -> Iterator[tuple[ListedFile, int]]:
-    """A file or folder and all below it with their depth, folders first. Errors are printed and skipped."""
+def walk(process: ShellProcess, name: str) -> Iterator[ListedFile]:
+    """A file or folder and all below it, folders first. Errors are printed and skipped."""
     storage = process.phone.storage
     pending = [(name, 0)]
     while pending and not process.cancelled.is_set():
         shown, depth = pending.pop()
         try:
             path = process.path(shown)
-            file = ListedFile(shown, path, storage.stat(path))
-            yield file, depth
+            file = ListedFile(shown, path, storage.stat(path), depth)
+            yield file
             if file.status.is_dir:
                 pending += [(join(shown, child), depth + 1) for child in reversed(storage.list(path))]
         except OSError as e:
@@ -55,8 +56,6 @@ def walk(process: ShellProcess, name: str) -> Iterator[tuple[ListedFile, int]]:
 class _FindOptions(Struct):
     """The expression of a ``find`` command line. ``run`` is the command of ``-exec``."""
 
-    deepest: int = 1_000_000
-    shallowest: int = 0
     tests: list[Callable[[ListedFile], bool]] = []
     action: str = "-print"
     run: list[str] = []
@@ -77,12 +76,7 @@ def _read_expression(words: list[str]) -> _FindOptions:
             end = words.index(";")
             options.action, options.run = word, words[:end]
             del words[: end + 1]
-        elif words and word in {"-maxdepth", "-mindepth"}:
-            value = words.pop(0)
-            if not value.isdigit():
-                raise OptionError(f"not integer: {value}")
-            setattr(options, "deepest" if word == "-maxdepth" else "shallowest", int(value[:9]))
-        elif words and word in {"-name", "-iname", "-type", "-path"}:
+        elif words and word in {"-name", "-iname", "-type", "-path", "-maxdepth", "-mindepth"}:
             options.tests.append(_read_test(word, words.pop(0), negated=negated))
             negated = False
         else:
@@ -96,6 +90,11 @@ def _read_test(word: str, value: str, *, negated: bool) -> Callable[[ListedFile]
         if is_kind is None:
             raise OptionError(f"bad -type '{value}'")
         return lambda file: is_kind(file.status.mode) != negated
+    if word in {"-maxdepth", "-mindepth"}:
+        if not value.isdigit():
+            raise OptionError(f"not integer: {value}")
+        limit = int(value[:9])
+        return lambda file: file.depth <= limit if word == "-maxdepth" else file.depth >= limit
     fold = word == "-iname"
     pattern = Pattern([(value.lower() if fold else value, False)])
 
@@ -117,11 +116,7 @@ def find(process: ShellProcess) -> int:
         if not process.phone.storage.exists(process.path(root)):
             status = process.error(f"'{root}': No such file or directory")
             continue
-        found = [
-            file
-            for file, depth in walk(process, root)
-            if options.shallowest <= depth <= options.deepest and all(test(file) for test in options.tests)
-        ]
+        found = [file for file in walk(process, root) if all(test(file) for test in options.tests)]
         if options.action == "-delete":
             found.reverse()
         for file in found:

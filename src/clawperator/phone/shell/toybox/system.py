@@ -1,7 +1,6 @@
 """Commands about the system: time, users, environment, processes and network addresses."""
 
 import re
-import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
@@ -111,23 +110,15 @@ def date(process: ShellProcess) -> int:
 
 def format_date(form: str, seconds: float) -> str:
     """A time in UTC in a format of ``date``."""
-    parts = time.gmtime(seconds)
     nanoseconds = f"{round(seconds * 1000) % 1000:03}000000"
 
-    def one(match: re.Match[str]) -> str:
-        plain, width, letter = match[1], match[2], match[3]
-        if letter == "s":
-            return str(int(seconds))
-        if letter == "N":
-            return nanoseconds[: int(width or 9)]
-        if letter in {"Z", "z"}:
-            return "UTC" if letter == "Z" else "+0000"
-        if letter not in "aAbBcCdDeFgGhHIjklmMnprRStTuUVwWxXyY%":
-            return match[0]
-        text = time.strftime(f"%{letter}", parts)
-        return (text.lstrip("0 ") or "0") if plain == "-" else text
+    def insert(match: re.Match[str]) -> str:
+        """What the standard library does not know, or would take from the time zone of this computer."""
+        if match[1].endswith("N"):
+            return nanoseconds[: int(match[1][:-1] or 9)]
+        return str(int(seconds)) if match[1] == "s" else match[0]
 
-    return re.sub(r"%([-_0]?)(\d?)([A-Za-z%])", one, form)
+    return datetime.fromtimestamp(seconds, UTC).strftime(re.sub(r"%(%|s|\d?N)", insert, form))
 
 
 @command("id")

@@ -61,7 +61,7 @@ class _Grep:
         recursive = "r" in self.options or "R" in self.options
         names = self.names or (["."] if recursive else [])
         if recursive:
-            names = [e.name for name in names for e, _ in walk(self.process, name) if not e.status.is_dir]
+            names = [e.name for name in names for e in walk(self.process, name) if not e.status.is_dir]
             if not names:
                 return 1
         named = (len(names) > 1 or recursive or "H" in self.options) and "h" not in self.options
@@ -145,11 +145,8 @@ def sort(process: ShellProcess) -> int:
             fields = line.split(separator)
             text = (separator or " ").join(fields[max(int(column[0][:6]) - 1, 0) :])
         if numeric:
-            number = re.match(r"\s*-?\d*\.?\d*", text)
-            try:
-                return float(number[0] if number else 0), ""
-            except ValueError:
-                return 0.0, ""
+            number = re.match(r"\s*-?(\d+\.?\d*|\.\d+)", text)
+            return float(number[0] if number else 0), ""
         return 0.0, text.lower() if "f" in options else text
 
     found.sort(key=lambda line: (key(line), "" if "s" in options else line), reverse="r" in options)

@@ -155,8 +155,7 @@ def command(*names: str) -> Callable[[Command], Command]:
     """Register a function as the command of these names."""
 
     def register(function: Command) -> Command:
-        for name in names:
-            COMMANDS[name] = function
+        COMMANDS.update(dict.fromkeys(names, function))
         return function
 
     return register

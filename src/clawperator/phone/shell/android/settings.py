@@ -132,8 +132,7 @@ def _list_keyboards(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 def _change_keyboard(process: ShellProcess, arguments: ServiceArguments) -> int:
     done = {"enable": "enabled", "disable": "disabled", "set": "selected"}[arguments.command]
-    while arguments.option() is not None:
-        arguments.required()
+    arguments.options("--user")
     name = arguments.required()
     if name != KEYBOARD:
         return print_error(process, f"Unknown input method {name} cannot be {done} for user #0")

@@ -223,13 +223,12 @@ class _Listing:
 
     def run(self) -> int:
         names = self.options.operands or ["."]
-        found = [file for name in names if (file := self._stat(name, name))]
-        folders = [] if "d" in self.options else [e for e in found if e.status.is_dir]
-        plain = [file for file in found if file not in folders]
-        self._print(self._sorted(plain))
+        found = self._sorted([file for name in names if (file := self._stat(name, name))])
+        pending = [file for file in reversed(found) if file.status.is_dir and "d" not in self.options]
+        plain = [file for file in found if file not in pending]
+        self._print(plain)
         several = len(names) > 1 or "R" in self.options
         self.headed = bool(plain)
-        pending = self._sorted(folders)[::-1]
         while pending and not self.process.cancelled.is_set():
             pending += self._print_folder(pending.pop(), several=several)[::-1]
         return self.status

@@ -168,13 +168,15 @@ def start_phone(  # noqa: PLR0913 - the options of a phone
     are given. ``PHONE_ALREADY_RUNNING`` when a phone with this name runs.
     """
     folder = PhoneFolder(serial)
+    for name, setting in (faults or {}).items():
+        read_setting(name, setting)
     config = {
         "serial": serial,
         "seed": seed,
         "folder": folder.files,
         "setup": folder.setup,
         "apps": [_app_file(path) for path in apps],
-        "faults": [_checked_fault(name, setting) for name, setting in (faults or {}).items()],
+        "faults": list((faults or {}).items()),
         "cassette": None if cassette is None else _cassette_file(cassette),
         "operator_package": None if operator_package is None else _package_name(operator_package),
         "adbd_port": adbd_port,
@@ -379,11 +381,6 @@ def _existing_file(path: str, code: str, hint: str) -> str:
     if not os.path.isfile(absolute):
         raise ClawError(code, f"no such file: {path}", hint=hint, target=path)
     return absolute
-
-
-def _checked_fault(name: str, setting: str) -> tuple[str, str]:
-    read_setting(name, setting)
-    return name, setting
 
 
 def _start_error(folder: PhoneFolder, reason: str, log: str = "") -> ClawError:

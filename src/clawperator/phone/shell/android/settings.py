@@ -211,11 +211,11 @@ def wm(process: ShellProcess) -> int:
 
 def _size(process: ShellProcess, arguments: ServiceArguments) -> int:
     manager, first = process.phone.windows, Display()
+    arguments.options("-d")
     given = arguments.next()
-    if given in {None, "-d"}:
+    if given is None:
         pair = [f"{display.natural_width}x{display.natural_height}" for display in (first, manager.display)]
         return _show(process, "size", *pair)
-    assert given is not None
     if given == "reset":
         sizes = [first.natural_width, first.natural_height]
     else:
@@ -241,10 +241,10 @@ def _read_side(word: str, display: Display) -> int:
 
 def _density(process: ShellProcess, arguments: ServiceArguments) -> int:
     manager, first = process.phone.windows, Display()
+    arguments.options("-d")
     given = arguments.next()
-    if given in {None, "-d"}:
+    if given is None:
         return _show(process, "density", str(first.density), str(manager.display.density))
-    assert given is not None
     density = first.density if given == "reset" else read_int(given)
     if density < 72:
         return print_error(process, "Error: density must be >= 72")
@@ -260,10 +260,8 @@ def _resize(process: ShellProcess, **changes: int) -> None:
 
 def _rotation(process: ShellProcess, arguments: ServiceArguments) -> int:
     phone = process.phone
+    arguments.options("-d")
     given = arguments.next()
-    if given == "-d":
-        arguments.required()
-        given = arguments.next()
     if given is None:
         free = phone.settings.get("system", "accelerometer_rotation") == "1"
         return process.write("free\n" if free else f"lock {phone.settings.get('system', 'user_rotation') or 0}\n")

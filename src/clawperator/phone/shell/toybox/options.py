@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 from clawperator.errors import ClawperatorException
 from clawperator.phone.shell.pipes import InputStream
-from clawperator.phone.shell.process import ShellProcess
+from clawperator.phone.shell.process import ShellProcess, decode
 
 BLOCK = 64 * 1024
 # A longer line is read as several.
@@ -111,6 +111,12 @@ class InputFiles:
                 self.failed = True
                 if not self._quiet:
                     self._process.failed(name, e)
+
+    def lines(self) -> Iterator[str]:
+        """The lines of all files, without their newlines."""
+        for _, file in self:
+            for line in read_lines(self._process, file):
+                yield decode(line).removesuffix("\n")
 
     @property
     def status(self) -> int:

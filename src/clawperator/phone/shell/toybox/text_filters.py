@@ -129,12 +129,11 @@ def sort(process: ShellProcess) -> int:
     inputs = InputFiles(process, options.operands)
     found: list[str] = []
     size = 0
-    for _, file in inputs:
-        for line in read_lines(process, file):
-            size += len(line)
-            if size > _MAX_KEPT:
-                return process.error("out of memory")
-            found.append(decode(line).removesuffix("\n"))
+    for line in inputs.lines():
+        size += len(line)
+        if size > _MAX_KEPT:
+            return process.error("out of memory")
+        found.append(line)
     separator = options.value("t")
     column = re.match(r"\d+", options.value("k") or "")
     numeric = any(flag in options or flag in (options.value("k") or "") for flag in "ng")
@@ -170,15 +169,13 @@ def uniq(process: ShellProcess) -> int:
             process.write((f"{count:>7} " if "c" in options else "") + line + "\n")
 
     last, count = "", 0
-    for _, file in inputs:
-        for raw in read_lines(process, file):
-            line = decode(raw).removesuffix("\n")
-            same = line.lower() == last.lower() if "i" in options else line == last
-            if count and same:
-                count += 1
-            else:
-                show(last, count)
-                last, count = line, 1
+    for line in inputs.lines():
+        same = line.lower() == last.lower() if "i" in options else line == last
+        if count and same:
+            count += 1
+        else:
+            show(last, count)
+            last, count = line, 1
     show(last, count)
     return inputs.status
 
@@ -204,14 +201,12 @@ def cut(process: ShellProcess) -> int:
     wanted = _read_ranges(options.value(chosen) or "")
     separator = options.value("d") or "\t"
     inputs = InputFiles(process, options.operands)
-    for _, file in inputs:
-        for raw in read_lines(process, file):
-            line = decode(raw).removesuffix("\n")
-            if chosen == "f" and separator not in line:
-                process.write("" if "s" in options else line + "\n")
-                continue
-            joint, pieces = (separator, line.split(separator)) if chosen == "f" else ("", line)
-            process.write(joint.join(piece for n, piece in enumerate(pieces, 1) if wanted(n)) + "\n")
+    for line in inputs.lines():
+        if chosen == "f" and separator not in line:
+            process.write("" if "s" in options else line + "\n")
+            continue
+        joint, pieces = (separator, line.split(separator)) if chosen == "f" else ("", line)
+        process.write(joint.join(piece for n, piece in enumerate(pieces, 1) if wanted(n)) + "\n")
     return inputs.status
 
 

@@ -92,8 +92,12 @@ def read_int(word: str) -> int:
     """A Java ``int``. ``ServiceError`` for anything else."""
     digits = word[1:] if word[:1] in {"-", "+"} else word
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 10 and -(2**31) <= int(word) < 2**31):
-        raise ServiceError(f'For input string: "{word[:200]}"', "java.lang.NumberFormatException")
+        raise number_error(word)
     return int(word)
+
+
+def number_error(word: str) -> ServiceError:
+    return ServiceError(f'For input string: "{word[:200]}"', "java.lang.NumberFormatException")
 
 
 Handler: TypeAlias = Callable[[ShellProcess, ServiceArguments], int]

@@ -13,6 +13,7 @@ from clawperator.phone.shell.android.base import (
     SHELL_UID,
     ServiceArguments,
     ServiceError,
+    number_error,
     read_int,
     security_error,
 )
@@ -185,7 +186,7 @@ def _read_extra(option: str, value: str) -> Extra:
         try:
             return int(value) if option == "--el" else float(value)
         except ValueError:
-            raise _number_error(value) from None
+            raise number_error(value) from None
     return value
 
 
@@ -193,11 +194,7 @@ def _read_flags(word: str) -> int:
     try:
         return int(word, 0) & 0xFFFFFFFF
     except ValueError:
-        raise _number_error(word) from None
-
-
-def _number_error(word: str) -> ServiceError:
-    return ServiceError(f'For input string: "{word[:200]}"', "java.lang.NumberFormatException")
+        raise number_error(word) from None
 
 
 def _fill_in(intent: Intent, word: str) -> Intent:

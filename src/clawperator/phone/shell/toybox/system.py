@@ -35,8 +35,6 @@ COMMANDS.update(
         "false": lambda _: 1,
         "sync": lambda _: 0,  # writes are never buffered
         "whoami": lambda process: process.write("shell\n"),
-        "logname": lambda process: process.write("shell\n"),
-        "groups": lambda process: process.write(" ".join(re.findall(r"\((\w+)\)", _GROUPS)) + "\n"),
         "hostname": lambda process: process.write("localhost\n"),
     }
 )
@@ -123,12 +121,9 @@ def format_date(form: str, seconds: float) -> str:
 
 @command("id")
 def identity(process: ShellProcess) -> int:
-    options = CommandOptions(process, "unGgZ")
+    options = CommandOptions(process, "ungZ")
     if "Z" in options:
         text = "u:r:shell:s0"
-    elif "G" in options:
-        found = re.findall(r"\((\w+)\)" if "n" in options else r"(\d+)\(", _GROUPS)
-        text = " ".join(found)
     elif "u" in options or "g" in options:
         text = "shell" if "n" in options else "2000"
     else:

@@ -1,5 +1,6 @@
 """Readers of documents: executions, hierarchies, log lines, skills, app files, APKs and control requests."""
 
+import io
 import json
 import os
 from collections.abc import Callable
@@ -277,7 +278,7 @@ def _phone_record(folder: Path) -> Callable[[bytes], object]:
 
 def _apk(data: bytes) -> None:
     try:
-        read_apk(data)
+        read_apk(io.BytesIO(data))
     except ApkError:
         return
 

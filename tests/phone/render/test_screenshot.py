@@ -11,7 +11,6 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from clawperator.phone.render.raster import compress_rows, join_parts
 from tests.phone.render.pictures import close_phones, new_phone, opened, picture
 from tests.phone.screen import tap
 
@@ -104,10 +103,3 @@ def test_the_picture_follows_settings(change: tuple[str, str, str]) -> None:
     first = picture(phone)
     phone.settings.put(*change)
     assert picture(phone) != first
-
-
-def test_parts_of_rows_are_joined_to_a_picture() -> None:
-    rows = [bytes([value, 0, 0, 255]) * 3 for value in (1, 1, 1, 2, 3, 3, 4, 4, 4, 4, 1)]
-    parts = [compress_rows(3, rows[:4]), compress_rows(3, rows[4:5]), compress_rows(3, rows[5:])]
-    with Image.open(BytesIO(join_parts(3, len(rows), parts))) as image:
-        assert image.tobytes() == b"".join(rows)

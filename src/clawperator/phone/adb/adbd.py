@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 
 from clawperator.phone.adb.device import PhoneDevice
@@ -191,9 +190,9 @@ class AdbdServer:
     """The loopback port that ``adb connect`` connects to."""
 
     def __init__(self, device: PhoneDevice) -> None:
-        self._device = device
-        self._workers = WorkerPool(MAX_WORKERS, "adbd-service")
-        self._listener = Listener(self._serve, MAX_CONNECTIONS, "adbd", evict_silent=True)
+        self.device = device
+        self.workers = WorkerPool(MAX_WORKERS, "adbd-service")
+        self.listener = Listener(self._serve, MAX_CONNECTIONS, "adbd", evict_silent=True)
         self._connections: set[AdbdConnection] = set()
         # The bytes that services have not read yet, in all connections together.
         self._unread_lock = threading.Lock()
@@ -201,31 +200,31 @@ class AdbdServer:
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Listen and return the port. ``OSError`` when it cannot be bound."""
-        return self._listener.start(host, port)
+        return self.listener.start(host, port)
 
     def disconnect(self) -> None:
         """End every connection, as a pulled cable does; new ones are accepted."""
-        self._listener.disconnect()
+        self.listener.disconnect()
 
     def stop(self, seconds: float = STOP_SECONDS) -> bool:
         """End every connection and wait for all threads; False when some did not end in time."""
         deadline = time.monotonic() + seconds
         for connection in self._connections.copy():
             connection.abandon()
-        ended = self._listener.stop(seconds)
+        ended = self.listener.stop(seconds)
         for connection in self._connections.copy():
             connection.abandon()
-        return self._workers.stop(max(deadline - time.monotonic(), 0.0)) and ended
+        return self.workers.stop(max(deadline - time.monotonic(), 0.0)) and ended
 
     def _serve(self, sock: socket.socket) -> None:
-        connection = AdbdConnection(sock, self._device, self._workers.submit, self._count_unread)
+        connection = AdbdConnection(sock, self)
         self._connections.add(connection)
         try:
-            connection.serve(lambda: self._listener.mark_active(sock))
+            connection.serve()
         finally:
             self._connections.discard(connection)
 
-    def _count_unread(self, size: int) -> int:
+    def count_unread(self, size: int) -> int:
         """Add to the number of unread bytes, or subtract from it, and return it."""
         with self._unread_lock:
             self._unread += size
@@ -235,16 +234,10 @@ class AdbdServer:
 class AdbdConnection:
     """One peer. A single thread reads its packets; services write from threads of their own."""
 
-    def __init__(
-        self,
-        sock: socket.socket,
-        device: PhoneDevice,
-        submit: Callable[[Callable[[], None]], bool],
-        count_unread: Callable[[int], int],
-    ) -> None:
+    def __init__(self, sock: socket.socket, server: AdbdServer) -> None:
         self._sock = sock
-        self._device = device
-        self._submit = submit
+        self._device = server.device
+        self._server = server
         self._reader = PacketReader(sock)
         self.writer = PacketWriter(sock)
         self._streams: dict[int, AdbdStream] = {}  # only the reading thread adds to it
@@ -252,15 +245,15 @@ class AdbdConnection:
         self._last_id = 0
         self._closed_streams: list[tuple[float, AdbdStream]] = []  # closed, but their service has not ended
         self._new_streams: deque[tuple[float, AdbdStream]] = deque()  # to be uncorked at the time
-        self.count_unread = count_unread
+        self.count_unread = server.count_unread
         self._abandoned = False
         self.max_payload = MAX_PAYLOAD
 
-    def serve(self, greeted: Callable[[], None]) -> None:
-        """Serve the peer until one side closes the connection. ``greeted`` is called after the handshake."""
+    def serve(self) -> None:
+        """Serve the peer until one side closes the connection."""
         with suppress(WireError, OSError):
             self._sock.settimeout(_GREETING_SECONDS)
-            if self._greet(greeted):
+            if self._greet():
                 self._sock.settimeout(STALL_SECONDS)
                 # A socket that we have shut down still delivers what the peer sends.
                 while not self.writer.closed and (packet := self._next()) and self._handle(packet):
@@ -293,7 +286,7 @@ class AdbdConnection:
             except TimeoutError:
                 continue  # idle peers stay connected
 
-    def _greet(self, greeted: Callable[[], None]) -> bool:
+    def _greet(self) -> bool:
         """Exchange CNXN packets; False when the peer is refused."""
         packet = self._reader.read()
         if packet is None or packet.command != CNXN or packet.arg1 < MIN_PAYLOAD:
@@ -305,7 +298,7 @@ class AdbdConnection:
         old = packet.arg0 < VERSION
         ours = MAX_PAYLOAD_OLD if old else MAX_PAYLOAD
         self.max_payload = min(packet.arg1, ours)
-        greeted()
+        self._server.listener.mark_active(self._sock)
         self.writer.send(CNXN, min(packet.arg0, VERSION), ours, banner(self._device).encode())
         self._reader.limit = ours
         self._reader.checks = self.writer.checks = old
@@ -362,7 +355,7 @@ class AdbdConnection:
             self._streams[stream.local_id] = stream
             self._running.add(stream)
             name = bytes(packet.payload).removesuffix(b"\0")
-            if self._submit(lambda: serve(name, stream, self._device)):
+            if self._server.workers.submit(lambda: serve(name, stream, self._device)):
                 self._new_streams.append((time.monotonic() + CORK_SECONDS, stream))
                 return True
             self.stream_closed(stream)

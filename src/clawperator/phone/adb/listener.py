@@ -139,14 +139,14 @@ class Listener:
         """End every connection; new ones are accepted."""
         with self._lock:
             for sock in self._live:
-                _shut_down(sock)
+                shut_down(sock)
 
     def stop(self, seconds: float = STOP_SECONDS) -> bool:
         """Stop listening, end every connection and wait for their threads; False when some did not end in time."""
         deadline = time.monotonic() + seconds
         self._stopped.set()
         if self._socket is not None and self._thread is not None:
-            _shut_down(self._socket)
+            shut_down(self._socket)
             self._thread.join(seconds)
             self._socket.close()
         self.disconnect()
@@ -185,7 +185,7 @@ class Listener:
     def _evict_oldest(self) -> None:
         """Close the connection that has been silent for longest."""
         for sock in list(self._silent)[:1]:
-            _shut_down(sock)
+            shut_down(sock)
             del self._silent[sock]
             self._live.discard(sock)
 
@@ -215,6 +215,6 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _shut_down(sock: socket.socket) -> None:
+def shut_down(sock: socket.socket) -> None:
     with suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)

@@ -16,11 +16,10 @@ import msgspec
 
 from clawperator.errors import ClawperatorException
 from clawperator.phone.adb.device import PhoneDevice
-from clawperator.phone.adb.listener import STOP_SECONDS, Listener, WorkerPool
-from clawperator.phone.adb.services import FEATURES, serve
+from clawperator.phone.adb.listener import STOP_SECONDS, Listener, WorkerPool, shut_down
+from clawperator.phone.adb.services import FEATURES, relay, serve
 from clawperator.phone.adb.streams import SocketStream
 from clawperator.phone.adb.wire import STALL_SECONDS, send_all
-from clawperator.phone.core.kernel import SocketChannel
 
 # Limits and names
 
@@ -177,7 +176,6 @@ SERVER_VERSION = 41  # adb replaces a server of another version by its own
 MAX_FORWARDS = 64
 MAX_FORWARD_CONNECTIONS = 64  # through one port
 
-_PIECE = 64 * 1024
 _LOCAL = re.compile(r"tcp:(\d{1,5})")
 _REMOTE = re.compile(r"(?:tcp:\d{1,5}|(?:localabstract|localreserved|localfilesystem|local):[^;]{1,1024})")
 
@@ -245,34 +243,19 @@ class Forwards:
 
 
 def _serve(sock: socket.socket, device: PhoneDevice, remote: str) -> None:
-    """Copy bytes both ways until both sides have finished, or one is gone."""
+    """Connect a client to a socket on the phone."""
     device.delay()
     channel = device.open_socket(remote) if device.state() == "device" else None
     if channel is None:
         return
     sock.settimeout(STALL_SECONDS)
-    outbound = threading.Thread(target=_copy_to_client, args=(channel, sock), name="adb-forward", daemon=True)
-    outbound.start()
-    try:
+
+    def read(size: int) -> bytes:
         while True:
-            try:
-                data = sock.recv(_PIECE)
-            except TimeoutError:
-                continue  # idle clients stay connected
-            if not data:
-                break
-            channel.write(data)
-    finally:
-        channel.close()
-        outbound.join(STALL_SECONDS)
+            with suppress(TimeoutError):  # idle clients stay connected
+                return sock.recv(size)
 
-
-def _copy_to_client(channel: SocketChannel, sock: socket.socket) -> None:
-    with suppress(OSError):
-        while data := channel.read(_PIECE):
-            send_all(sock, data)
-    with suppress(OSError):
-        sock.shutdown(socket.SHUT_RDWR)
+    relay(channel, read, lambda data: send_all(sock, data), lambda: shut_down(sock))
 
 
 # The server

@@ -2,7 +2,6 @@
 
 import errno
 import logging
-import os
 import shlex
 import stat
 import threading
@@ -34,22 +33,9 @@ _SEND2 = Struct("<4s2I")
 _ALL = 0xFFFFFFFF
 _SHELL_USER = 2000
 _NOTHING = FileStat(0, 0, 0)
-# The errors of the protocol by their Linux numbers; any other is sent as EIO.
+# The errors of the protocol are sent by their Linux numbers, which are also those of other systems up to 34.
 _WIRE_ERRORS = {
-    errno.EPERM: 1,
-    errno.ENOENT: 2,
-    errno.EIO: 5,
-    errno.ENOMEM: 12,
-    errno.EACCES: 13,
-    errno.EEXIST: 17,
-    errno.ENOTDIR: 20,
-    errno.EISDIR: 21,
-    errno.EINVAL: 22,
-    errno.ENFILE: 23,
-    errno.EMFILE: 24,
-    errno.EFBIG: 27,
-    errno.ENOSPC: 28,
-    errno.EROFS: 30,
+    **{number: number for number in (1, 2, 5, 12, 13, 17, 20, 21, 22, 23, 24, 27, 28, 30)},
     errno.ENAMETOOLONG: 36,
     errno.ELOOP: 40,
     errno.EOVERFLOW: 75,
@@ -112,12 +98,9 @@ class _Session(msgspec.Struct, frozen=True):
 
     def _receive(self, path: str) -> None:
         """Send the peer a file."""
-        if self._storage.is_dir(path):
-            self._fail(f"open failed: {os.strerror(errno.EISDIR)}")
-            return
         try:
             file = self._storage.open(path)
-        except (OSError, ValueError) as e:
+        except OSError as e:
             self._fail(f"open failed: {why(e)}")
             return
         with file:
@@ -140,7 +123,7 @@ class _Session(msgspec.Struct, frozen=True):
         incoming = _Incoming(self._stream)
         try:
             self._store(path, mode, incoming, refusal)
-        except (_NotStored, OSError, ValueError) as e:
+        except (_NotStored, OSError) as e:
             if isinstance(e, BrokenPipeError):
                 raise
             for _ in incoming.pieces():
@@ -157,7 +140,7 @@ class _Session(msgspec.Struct, frozen=True):
         if stat.S_ISLNK(mode):
             raise _NotStored("symlink failed: Operation not permitted")
         folder = path.rpartition("/")[0]
-        if folder and not self._storage.is_dir(folder):
+        if folder:
             self._storage.mkdir(folder, parents=True)
         if stat.S_ISDIR(mode):
             raise _NotStored("couldn't create file: Is a directory")
@@ -172,7 +155,7 @@ class _Session(msgspec.Struct, frozen=True):
         """List a folder. One that cannot be listed counts as empty, as in adbd."""
         try:
             names = [".", "..", *self._storage.list(path)]
-        except (OSError, ValueError):
+        except OSError:
             names = []
         batch = bytearray()
         for name in names:
@@ -187,9 +170,7 @@ class _Session(msgspec.Struct, frozen=True):
         try:
             return 0, self._storage.stat(path)
         except OSError as e:
-            return _WIRE_ERRORS.get(e.errno or errno.EIO, 5), _NOTHING
-        except ValueError:
-            return _WIRE_ERRORS[errno.EINVAL], _NOTHING
+            return _WIRE_ERRORS.get(e.errno or 0, errno.EIO), _NOTHING
 
     def _fail(self, reason: str) -> None:
         text = reason.encode("utf-8", "replace")
@@ -453,31 +434,36 @@ def _serve_socket(name: bytes, stream: ServiceStream, device: PhoneDevice) -> No
         return
     try:
         stream.accept()
-        _copy_both_ways(stream, channel)
+        relay(channel, stream.read, stream.write, stream.end_input)
     finally:
         channel.close()
 
 
-def _copy_both_ways(stream: ServiceStream, channel: SocketChannel) -> None:
-    """Copy bytes until one side ends; then end the other."""
-    inbound = threading.Thread(target=_copy_to_phone, args=(stream, channel), name="adb-relay", daemon=True)
+def relay(
+    channel: SocketChannel,
+    read: Callable[[int], bytes],
+    write: Callable[[bytes], object],
+    end: Callable[[], None],
+) -> None:
+    """Copy bytes between a socket on the phone and a peer until one side ends; ``end`` makes ``read`` return."""
+
+    def copy_to_phone() -> None:
+        with suppress(OSError):
+            while data := read(_PIECE):
+                channel.write(data)
+        channel.close()
+
+    inbound = threading.Thread(target=copy_to_phone, name="adb-relay", daemon=True)
     inbound.start()
     try:
         while data := channel.read(_PIECE):
-            stream.write(data)
+            write(data)
     except OSError:
         pass  # one side closed its connection
     finally:
         channel.close()
-        stream.end_input()
+        end()
         inbound.join(GRACE_SECONDS)
-
-
-def _copy_to_phone(stream: ServiceStream, channel: SocketChannel) -> None:
-    with suppress(OSError):
-        while data := stream.read(_PIECE):
-            channel.write(data)
-    channel.close()
 
 
 # Others

@@ -61,16 +61,12 @@ class ServiceStream(ABC):
 
     def read_exactly(self, size: int) -> bytes:
         """``size`` bytes, or ``EOFError``."""
-        data = self.read(size) if size else b""
-        if len(data) == size:
-            return data
-        parts = [data]
-        missing = size - len(data)
-        while missing:
-            if not (data := self.read(missing)):
+        parts = []
+        while size:
+            if not (data := self.read(size)):
                 raise EOFError
             parts.append(data)
-            missing -= len(data)
+            size -= len(data)
         return b"".join(parts)
 
     def end_input(self) -> None:

@@ -129,9 +129,7 @@ class _Loader:
         try:
             tree = parse_hierarchy(raw)
         except ClawError as e:
-            raise _invalid(
-                self._path, f"the snapshot of event {event.seq}: {e.message}", _event_details(event, e)
-            ) from e
+            raise self._refusal(event, f": {e.message}", e) from e
         index = self._known[digest] = len(self._snapshots) if tree.roots else None
         if index is not None:
             self._snapshots.append(self._pack(event, raw, tree))
@@ -141,17 +139,19 @@ class _Loader:
         root = tree.roots[0]
         package = root.package or str(getattr(event, "packageName", ""))
         if not PACKAGE_NAME.fullmatch(package):
-            reason = f"the snapshot of event {event.seq} has an invalid package: {package[:80]!a}"
-            raise _invalid(self._path, reason, _event_details(event))
+            raise self._refusal(event, f" has an invalid package: {package[:80]!a}")
         packed = zlib.compress(raw, 1)
         self._packed += len(packed)
         if self._packed > MAX_PACKED_BYTES:
             raise _invalid(self._path, f"the screens up to event {event.seq} are too large")
         area = root.bounds
         if max(area.right, area.bottom) > _MAX_SIDE:
-            reason = f"the snapshot of event {event.seq} has an impossible display size: {area}"
-            raise _invalid(self._path, reason, _event_details(event))
+            raise self._refusal(event, f" has an impossible display size: {area}")
         return CassetteSnapshot(packed, package, area, tree.rotation % 4)
+
+    def _refusal(self, event: EventFacts, problem: str, error: ClawError | None = None) -> ClawError:
+        details = {"seq": event.seq, "type": event.kind, **((error.details or {}) if error is not None else {})}
+        return _invalid(self._path, f"the snapshot of event {event.seq}{problem}", details)
 
     def _display(self) -> Display:
         """In natural orientation, as large as the largest window, with bars in proportion."""
@@ -171,10 +171,6 @@ class _Loader:
 def _without_snapshot(event: Event | ExportedEvent) -> EventFacts:
     facts = next(base for base in type(event).__mro__[1:] if issubclass(base, EventFacts))
     return facts(**{name: getattr(event, name) for name in facts.__struct_fields__})
-
-
-def _event_details(event: EventFacts, error: ClawError | None = None) -> dict[str, object]:
-    return {"seq": event.seq, "type": event.kind, **(error.details or {} if error is not None else {})}
 
 
 def _invalid(

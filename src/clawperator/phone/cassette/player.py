@@ -1,8 +1,9 @@
 """Playing a cassette on a simulated phone: its steps, the current one, what advances it, and the misses."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from itertools import islice
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -34,7 +35,7 @@ from clawperator.ui.node import Bounds, Hierarchy, Node, is_field
 # Recorded screens: the recorded nodes, each with a view that takes input
 
 
-_MAX_LEVELS_UP = 8
+_MAX_ANCESTORS = 7
 _MIN_TEXT_SIZE, _MAX_TEXT_SIZE = 6.0, 16.0
 _BULLET = "•"
 
@@ -67,74 +68,17 @@ def keys(tree: Hierarchy, number: int) -> list[str]:
     return [named.get(id(node), f"{number}.{i}") for i, node in enumerate(tree.nodes)]
 
 
-class ScreenState(Struct, frozen=True):
-    """The changes of a screen since its snapshot, and the callbacks of its fields."""
-
-    entry: BackStackEntry
-    scale: float
-    # The fields whose recorded text is a hint: it is shown while they are empty.
-    hints: frozenset[str]
-    typed: Callable[[str, str], None]
-    submitted: Callable[[], None]
-
-
-def live_tree(snapshot: CassetteSnapshot, number: int, state: ScreenState) -> Hierarchy:
-    """The tree of a snapshot with a view behind each node, and with the current texts and focus."""
-    tree = snapshot.tree()
-    entry = state.entry
-    names = keys(tree, number)
-    focus = entry.focus if entry.focus in names else None
-    for key, node in zip(names, tree.nodes, strict=True):
-        node.source = PlacedView(_view(node, key, state), entry, key, node)
-        if not is_field(node):
-            continue
-        typed = entry.texts.get(key)
-        if typed is not None and (typed or key not in state.hints):
-            node.attributes["text"] = _BULLET * len(typed) if node.flag("password") else typed
-        if focus is not None:
-            node.attributes["focused"] = "true" if key == focus else "false"
-    return tree
-
-
-def _view(node: Node, key: str, state: ScreenState) -> View:
-    """A view that is painted like its node. Only a text field has behaviour."""
-    labelled = bool(node.label) and not any(kid.label for kid in node.walk() if kid is not node)
-    view = View(
-        layout="frame" if node.children and not labelled else "leaf",
-        class_name=node.class_name,
-        text=node.text,
-        desc=node.content_desc,
-        id=node.resource_id,
-        enabled=node.attributes.get("enabled") != "false",
-        selected=node.flag("selected"),
-        padding=2,
-        size=max(_MIN_TEXT_SIZE, min(_MAX_TEXT_SIZE, node.bounds.height / state.scale * 0.8)),
-    )
-    if not is_field(node):
-        return view
-    return replace(
-        view,
-        edits="password" if node.flag("password") else "text",
-        on_change=lambda _, text: state.typed(key, text),
-        on_submit=lambda _: state.submitted(),
-    )
-
-
 def find_target(tree: Hierarchy, number: int, click: ClickFacts) -> TapTarget | None:
-    """The target of a recorded click: the node that matches most fields of the click.
+    """The target of a recorded click: the node that matches most fields of the click, or what is clickable there.
 
     Real phones sometimes leave out the bounds or the label. Being clickable alone is no match.
     """
     where = click_area(click)
-    best: Node | None = None
-    best_score = 0
-    for node in tree.nodes:
-        score = _match_score(node, click, where)
-        if score > best_score:
-            best, best_score = node, score
-    if best is None:
+    best = max(tree.nodes, key=lambda node: _match_score(node, click, where), default=None)
+    if best is None or not _match_score(best, click, where):
         return None
-    best = _clickable(best)
+    above = (best, *islice(best.ancestors(), _MAX_ANCESTORS))
+    best = next((node for node in above if node.flag("clickable")), best)
     return TapTarget(number, keys(tree, number)[tree.nodes.index(best)], best.bounds)
 
 
@@ -165,18 +109,6 @@ def _match_score(node: Node, click: ClickFacts, where: Bounds) -> int:
 def first_label(node: Node) -> str:
     """The first label of a node or its descendants."""
     return next((below.label.strip() for below in node.walk() if below.label), "")
-
-
-def _clickable(node: Node) -> Node:
-    """The closest clickable node at or above this one; this one if there is none."""
-    above = node
-    for _ in range(_MAX_LEVELS_UP):
-        if above.flag("clickable"):
-            return above
-        if above.parent is None:
-            break
-        above = above.parent
-    return node
 
 
 def one_edit_apart(a: str, b: str) -> bool:
@@ -274,8 +206,8 @@ def labels(steps: list[CassetteStep], snapshots: list[CassetteSnapshot]) -> dict
     found: dict[str, str] = {}
     for i, step in enumerate(steps):
         before = steps[i - 1] if i else None
-        is_icon = isinstance(before, TapStep) and is_launcher(before.click.packageName)
-        icon = before.click.text if is_icon and isinstance(before, TapStep) else None
+        click = before.click if isinstance(before, TapStep) else None
+        icon = click.text if click is not None and is_launcher(click.packageName) else None
         for window in step.windows:
             name = printable(icon or window.title or _last_word(window.package))
             found.setdefault(window.package, name[:_MAX_NAME_LENGTH])
@@ -519,6 +451,7 @@ class Player:
         self._screen: AppScreen | None = None
         self._entry: BackStackEntry | None = None
         self._windows: dict[str, CassetteWindow] = {}
+        # The fields whose recorded text is a hint: it is shown while they are empty.
         self._hints: frozenset[str] = frozenset()
         self._cached_tree: tuple[object, Hierarchy] | None = None
         self._apps = {
@@ -765,10 +698,48 @@ class Player:
         """The nodes of a snapshot, cached until its texts or focus change."""
         key = (number, id(entry), entry.focus, tuple(entry.texts.items()), self._hints)
         if self._cached_tree is None or self._cached_tree[0] != key:
-            scale = self._phone.windows.display.scale
-            state = ScreenState(entry, scale, self._hints, self._typed, self._submitted)
-            self._cached_tree = key, live_tree(self._cassette.snapshots[number], number, state)
+            self._cached_tree = key, self._live_tree(number, entry)
         return self._cached_tree[1]
+
+    def _live_tree(self, number: int, entry: BackStackEntry) -> Hierarchy:
+        """The tree of a snapshot with a view behind each node, and with the current texts and focus."""
+        tree = self._cassette.snapshots[number].tree()
+        names = keys(tree, number)
+        focus = entry.focus if entry.focus in names else None
+        for key, node in zip(names, tree.nodes, strict=True):
+            node.source = PlacedView(self._view(node, key), entry, key, node)
+            if not is_field(node):
+                continue
+            typed = entry.texts.get(key)
+            if typed is not None and (typed or key not in self._hints):
+                node.attributes["text"] = _BULLET * len(typed) if node.flag("password") else typed
+            if focus is not None:
+                node.attributes["focused"] = "true" if key == focus else "false"
+        return tree
+
+    def _view(self, node: Node, key: str) -> View:
+        """A view that is painted like its node. Only a text field has behaviour."""
+        labelled = bool(node.label) and not any(kid.label for kid in node.walk() if kid is not node)
+        height = node.bounds.height / self._phone.windows.display.scale
+        view = View(
+            layout="frame" if node.children and not labelled else "leaf",
+            class_name=node.class_name,
+            text=node.text,
+            desc=node.content_desc,
+            id=node.resource_id,
+            enabled=node.attributes.get("enabled") != "false",
+            selected=node.flag("selected"),
+            padding=2,
+            size=max(_MIN_TEXT_SIZE, min(_MAX_TEXT_SIZE, height * 0.8)),
+        )
+        if not is_field(node):
+            return view
+        return replace(
+            view,
+            edits="password" if node.flag("password") else "text",
+            on_change=lambda _, text: self._typed(key, text),
+            on_submit=lambda _: self._submitted(),
+        )
 
     def _make_screen(self, number: int, window: CassetteWindow | None) -> AppScreen:
         name, title = (window.class_name, window.title) if window is not None else ("", None)

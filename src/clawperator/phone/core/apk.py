@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
-from clawperator._base.files import open_regular
 from clawperator.errors import ClawperatorException
 from clawperator.phone.core.packages import ApkFacts
 
@@ -49,18 +48,12 @@ class ApkError(ClawperatorException, ValueError):
 _Value = str | int | None
 
 
-def read_apk(source: str | bytes | BinaryIO) -> ApkFacts:
-    """Read an APK from a host path, bytes or a seekable file.
+def read_apk(file: BinaryIO) -> ApkFacts:
+    """Read an APK from a seekable file.
 
     A label in the resources is not resolved; the last part of the package name is used instead.
     """
-    if isinstance(source, str):
-        with open_regular(source) as file:
-            return _read_facts(_read_manifest(file))
-    return _read_facts(_read_manifest(io.BytesIO(source) if isinstance(source, bytes) else source))
-
-
-def _read_facts(manifest: bytes) -> ApkFacts:
+    manifest = _read_manifest(file)
     root: dict[str, _Value] | None = None
     application: dict[str, _Value] = {}
     try:

@@ -27,13 +27,7 @@ class Fault(Struct, frozen=True):
 
 _ROWS = (
     Fault("latency", "milliseconds", 200, 60_000, "delay every request to the phone"),
-    Fault(
-        "slow_dump",
-        "milliseconds",
-        1_000,
-        60_000,
-        "uiautomator dump takes this long, with services suspended",
-    ),
+    Fault("slow_dump", "milliseconds", 1_000, 60_000, "uiautomator dump takes this long, with services suspended"),
     Fault("stale_tree", "chance", 0.3, 1, "a capture returns the screen before the last change"),
     Fault("dropped_tap", "chance", 0.3, 1, "a touch has no effect"),
     Fault("log_noise", "chance", 0.5, 1, "other processes log lines between the Operator's"),

@@ -394,9 +394,9 @@ class WindowManager:
             return Window(entry, self.display.bounds, tree, views)
         free = self.display.content
         if self._bar_above:
-            free = Bounds(free.left, free.top + self.display.px(_ROW_DP), free.right, free.bottom)
+            free = free._replace(top=free.top + self.display.px(_ROW_DP))
         if self._keyboard_on and entry is self.top():
-            free = Bounds(free.left, free.top, free.right, self.display.keyboard.top)
+            free = free._replace(bottom=self.display.keyboard.top)
         return lay_out(self._make_context(entry), entry, self.display, free)
 
     def _bar(self, entry: BackStackEntry, area: Bounds) -> Window:

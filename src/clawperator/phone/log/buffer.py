@@ -216,10 +216,7 @@ def timber(log: LogBuffer, priority: Priority, tag: str, message: str, pid: int)
 
 
 def _pieces(message: str) -> Iterator[str]:
-    lines = message.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    for line in lines:
+    for line in message.removesuffix("\n").split("\n"):
         if not line:
             yield line
         begin = 0

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from getopt import GetoptError, gnu_getopt
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,10 +30,10 @@ _SILENT = _LEVELS.index("S")
 _SEPARATORS = re.compile(r"[,:; \t\n\r\f]+")
 
 # The options by letter; a colon means that a value follows.
-_SHORT = {o[0]: o[1:] == ":" for o in ["c", "d", "D", "h", "t:", "T:", "g", "G:", "s", "v:", "b:", "m:", "e:"]}
+_SHORT = "cdDhgst:T:G:v:b:m:e:"
 _LONG = {
     "buffer": "b",
-    "buffer-size": "g",
+    "buffer-size": "G",
     "clear": "c",
     "dividers": "D",
     "format": "v",
@@ -54,19 +55,11 @@ _FLAGS: Mapping[str, tuple[str, int]] = {
     "s": ("level", _SILENT),
     "print": ("print_all", True),
 }
-_LONG_WITH_VALUE = ("b", "e", "m", "pid", "t", "uid", "v")
-_REFUSED = ("B", "L", "P", "Q", "S", "f", "n", "p", "r")
-_REFUSED_LONG = (
-    "binary",
-    "file",
-    "id",
-    "last",
-    "proto",
-    "prune",
-    "rotate-count",
-    "rotate-kbytes",
-    "statistics",
-    "wrap",
+_REFUSED = frozenset(
+    (
+        *"BLPQSfnpr",
+        *("binary", "file", "id", "last", "proto", "prune", "rotate-count", "rotate-kbytes", "statistics", "wrap"),
+    )
 )
 
 _DATED = re.compile(r"(?:(\d{4})-)?(\d\d?)-(\d\d?)[ T](\d\d?):(\d\d?):(\d\d?)(?:\.(\d+))?", re.ASCII)
@@ -74,7 +67,17 @@ _EPOCH = re.compile(r"(\d{1,12})\.(\d*)", re.ASCII)
 _SIZE = re.compile(r"(\d{1,12})([kmg]?)b?", re.ASCII | re.IGNORECASE)
 _DAY_MS = 24 * 60 * 60 * 1000
 
-FORMATS = ("brief", "process", "tag", "thread", "raw", "time", "threadtime", "long")
+# What is before each line, by format; ``user`` and ``uid`` are empty without the modifier ``uid``.
+_HEADS = {
+    "brief": "{priority}/{tag:<8}({uid}{pid:5d}): ",
+    "process": "{priority}({uid}{pid:5d}) ",
+    "tag": "{priority}/{tag:<8}: ",
+    "thread": "{priority}({uid}{pid:5d}:{tid:5d}) ",
+    "raw": "",
+    "time": "{time} {priority}/{tag:<8}({uid}{pid:5d}): ",
+    "threadtime": "{time} {user}{pid:5d} {tid:5d} {priority} {tag:<8}: ",
+    "long": "[ {time} {uid}{pid:5d}:{tid:5d} {priority}/{tag:<8} ]",
+}
 # On Android ``descriptive`` affects binary events only.
 MODIFIERS = ("color", "descriptive", "epoch", "monotonic", "nsec", "printable", "uid", "usec", "year", "zone")
 
@@ -134,19 +137,14 @@ class LogcatOptions(Struct):
 def read_options(arguments: Sequence[str], env: Mapping[str, str], boot_ms: int, now_ms: int) -> LogcatOptions:
     """Parse the arguments; ``RefusedError`` when they are invalid. Options may follow filters."""
     options = LogcatOptions(LogFormat(boot_ms=boot_ms), set(), {}, set(), [])
-    filters: list[str] = []
-    remaining = list(reversed(arguments))
-    while remaining:
-        word = remaining.pop()
-        if word == "--":
-            filters.extend(reversed(remaining))
-            break
-        if word.startswith("--"):
-            _long_option(options, word, remaining, now_ms)
-        elif word.startswith("-") and word != "-":
-            _short_options(options, word, remaining, now_ms)
-        else:
-            filters.append(word)
+    # The size is optional; without it the option has no value.
+    words = ["-g" if word == "--buffer-size" else word for word in arguments]
+    try:
+        given, filters = gnu_getopt(words, _SHORT, [name + "=" * (o not in _FLAGS) for name, o in _LONG.items()])
+    except GetoptError as e:
+        raise _bad_option(e, arguments) from None
+    for name, value in given:
+        _apply(options, _LONG.get(name[2:], name[1:]), value, now_ms)
     for text in filters or [env.get("ANDROID_LOG_TAGS", "")]:
         _add_filters(options, text)
     options.buffers = options.buffers or set(_DEFAULT_BUFFERS)
@@ -158,38 +156,14 @@ def read_options(arguments: Sequence[str], env: Mapping[str, str], boot_ms: int,
     return options
 
 
-def _long_option(options: LogcatOptions, word: str, remaining: list[str], now_ms: int) -> None:
-    name, has_value, value = word[2:].partition("=")
-    if name in _REFUSED_LONG:
-        raise RefusedError(f"--{name} is not available on this phone.")
-    if name not in _LONG:
-        raise RefusedError(f"Unknown option '{word}'.")
-    letter = _LONG[name]
-    if letter == "g" and has_value:
-        letter = "G"
-    elif letter in _LONG_WITH_VALUE:
-        value = value if has_value else _value_of(word, remaining)
-    elif has_value:
-        raise RefusedError(f"Unknown option '{word}'.")
-    _apply(options, letter, value, now_ms)
-
-
-def _short_options(options: LogcatOptions, word: str, remaining: list[str], now_ms: int) -> None:
-    for place, letter in enumerate(word[1:], 2):
-        if letter in _REFUSED:
-            raise RefusedError(f"-{letter} is not available on this phone.")
-        if letter not in _SHORT:
-            raise RefusedError(f"Unknown option '-{letter}'.")
-        if _SHORT[letter]:
-            _apply(options, letter, word[place:] or _value_of(f"-{letter}", remaining), now_ms)
-            return
-        _apply(options, letter, "", now_ms)
-
-
-def _value_of(option: str, remaining: list[str]) -> str:
-    if not remaining:
-        raise RefusedError(f"Option '{option}' needs an argument.")
-    return remaining.pop()
+def _bad_option(error: GetoptError, arguments: Sequence[str]) -> RefusedError:
+    name = f"-{error.opt}" if len(error.opt) == 1 else f"--{error.opt}"
+    if error.opt in _REFUSED:
+        return RefusedError(f"{name} is not available on this phone.")
+    if "requires" in error.msg:
+        return RefusedError(f"Option '{name}' needs an argument.")
+    given = next((word for word in arguments if word.startswith(f"{name}=")), name)
+    return RefusedError(f"Unknown option '{given}'.")
 
 
 def _apply(options: LogcatOptions, letter: str, value: str, now_ms: int) -> None:  # noqa: C901 - one case per option
@@ -243,7 +217,7 @@ def _read_size(text: str) -> int:
 def _set_format(options: LogcatOptions, text: str) -> None:
     for word in _words(text):
         modifier = {"colour": "color", "UTC": "zone"}.get(word, word)
-        if word in FORMATS:
+        if word in _HEADS:
             options.format = replace(options.format, layout=word)
         elif modifier in MODIFIERS:
             options.format = replace(options.format, modifiers=options.format.modifiers | {modifier})
@@ -328,24 +302,16 @@ def render(record: LogRecord, log_format: LogFormat) -> str:
 
 
 def _head(record: LogRecord, log_format: LogFormat) -> str:
-    layout, priority, tag, pid = log_format.layout, record.priority, record.tag, record.pid
     uid = f"{_USERS.get(record.uid, record.uid):>5}:" if "uid" in log_format.modifiers else ""
-    if layout == "threadtime":
-        user = uid.replace(":", " ")
-        return f"{_time(record.time_ms, log_format)} {user}{pid:5d} {record.tid:5d} {priority} {tag:<8}: "
-    if layout == "time":
-        return f"{_time(record.time_ms, log_format)} {priority}/{tag:<8}({uid}{pid:5d}): "
-    if layout == "tag":
-        return f"{priority}/{tag:<8}: "
-    if layout == "brief":
-        return f"{priority}/{tag:<8}({uid}{pid:5d}): "
-    if layout == "process":
-        return f"{priority}({uid}{pid:5d}) "
-    if layout == "thread":
-        return f"{priority}({uid}{pid:5d}:{record.tid:5d}) "
-    if layout == "long":
-        return f"[ {_time(record.time_ms, log_format)} {uid}{pid:5d}:{record.tid:5d} {priority}/{tag:<8} ]"
-    return ""
+    return _HEADS[log_format.layout].format(
+        time=_time(record.time_ms, log_format),
+        user=uid.replace(":", " "),
+        uid=uid,
+        pid=record.pid,
+        tid=record.tid,
+        priority=record.priority,
+        tag=record.tag,
+    )
 
 
 def _time(time_ms: int, log_format: LogFormat) -> str:
@@ -376,7 +342,6 @@ def _date(seconds: int) -> str:
 
 # Commands
 
-_BLOCK = 32 * 1024
 # How often a follower without new records checks whether it is cancelled.
 _POLL_SECONDS = 0.2
 _PRIORITIES: Mapping[str, Priority] = {"v": "V", "d": "D", "i": "I", "w": "W", "e": "E", "f": "F"}
@@ -494,17 +459,9 @@ class _Printer(Struct):
 
     def print(self, records: Sequence[LogRecord]) -> bool:
         """Print records. True when the maximum count is reached."""
-        block: list[str] = []
-        size = 0
-        for piece in self._pieces(records):
-            block.append(piece)
-            size += len(piece)
-            if size >= _BLOCK:
-                self._stdout.write("".join(block).encode())
-                block.clear()
-                size = 0
-        if block:
-            self._stdout.write("".join(block).encode())
+        text = "".join(self._pieces(records))
+        if text:
+            self._stdout.write(text.encode())
         return self._is_done()
 
     def _is_done(self) -> bool:

@@ -77,12 +77,10 @@ class PhoneDriver:
 
     def act(self, node: Node, action: NodeAction) -> bool:
         placed = self._view_of(node)
-        if placed is None:
+        if placed is None or action == "select":
             return False
         if action == "focus":
             return self._phone.focus(placed)
-        if action == "select":
-            return False
         return self._phone.click(placed, long=action == "long_click")
 
     def set_text(self, node: Node, text: str) -> bool:

@@ -2,10 +2,10 @@
 
 import queue
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from random import Random
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, Protocol, get_args
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -14,32 +14,20 @@ from clawperator._base.text import is_blank, utf16_length
 from clawperator._base.typed import convert, decode
 from clawperator.contract import limits
 from clawperator.contract.action_params import (
-    APP_CLOSE,
-    APP_LAUNCH,
-    UI_READINESS,
+    ClickName,
     Coordinate,
+    DirectionName,
+    OperatorKey,
     Params,
     Retry,
     is_snapshot,
 )
 from clawperator.contract.actions import (
+    ACTIONS,
     ClickParams,
-    CloseAppParams,
     EnterTextParams,
-    OpenAppParams,
-    OpenUriParams,
-    PressKeyParams,
-    ReadKeyValuePairParams,
     ReadTextParams,
-    RecordingParams,
-    ScrollAndClickParams,
-    ScrollParams,
-    ScrollUntilParams,
-    SleepParams,
-    SnapshotUiParams,
-    TakeScreenshotParams,
     WaitForNavigationParams,
-    WaitForNodeParams,
 )
 from clawperator.contract.execution import Action, Execution
 from clawperator.contract.results import ResultEnvelope, StepResult, sum_of
@@ -76,19 +64,9 @@ from clawperator.phone.storage.filesystem import Storage
 DOCTOR_PING = "doctor_ping"
 MAX_ACTIONS = 64
 DEFAULT_TIMEOUT_MS = 30_000
-_MAX_KEY_LENGTH = 32
 _MAX_RETRY_DELAY_MS = 60_000
-
-_ClickType = Literal["default", "click", "long_click", "longclick", "focus"]
-_Direction = Literal["down", "up", "left", "right"]
-_Key = Literal["back", "home", "recents"]
-_Validator = Literal["temperature", "version", "regex"]
-_CLICK_TYPES: Mapping[str, _ClickType] = {name: name for name in get_args(_ClickType)}
-_DIRECTIONS: Mapping[str, _Direction] = {name: name for name in get_args(_Direction)}
-_KEYS: Mapping[str, _Key] = {name: name for name in get_args(_Key)}
-_VALIDATORS: Mapping[str, _Validator] = {name: name for name in get_args(_Validator)}
-
-W = TypeVar("W", bound=str)
+# Those that the host runs itself, but that an Operator knows.
+_HOST_ACTIONS = ("close_app", "take_screenshot")
 
 
 class PayloadError(ClawperatorException, ValueError):
@@ -96,58 +74,58 @@ class PayloadError(ClawperatorException, ValueError):
 
 
 class _Fields(Struct, frozen=True):
-    """An object of the payload. Its methods read one field each; ``PayloadError`` when the payload is invalid."""
+    """An object of the payload. Its methods read one field each, UNSET when it is missing or of another type.
+
+    ``PayloadError`` when the payload is invalid.
+    """
 
     values: Mapping[str, Any]
 
-    def text(self, name: str, most: int = limits.MAX_MATCHER_VALUE_LENGTH) -> str | None:
+    def text(self, name: str, most: int = limits.MAX_MATCHER_VALUE_LENGTH) -> str | UnsetType:
         value = self.values.get(name)
         if not isinstance(value, str):
-            return None
+            return UNSET
         if utf16_length(value) > most:
             raise PayloadError(f"{name} is longer than {most} characters")
         return value
 
-    def filled(self, name: str, most: int = limits.MAX_MATCHER_VALUE_LENGTH) -> str | None:
+    def filled(self, name: str, most: int = limits.MAX_MATCHER_VALUE_LENGTH) -> str | UnsetType:
         """A text that must not be blank, if it is given."""
         value = self.text(name, most)
-        if value is not None and is_blank(value):
+        if isinstance(value, str) and is_blank(value):
             raise PayloadError(f"{name} must not be blank")
         return value
 
-    def required(self, name: str, most: int = limits.MAX_MATCHER_VALUE_LENGTH) -> str:
+    def required(self, name: str, most: int) -> str:
         value = self.filled(name, most)
-        if value is None:
+        if not isinstance(value, str):
             raise PayloadError(f"{name} is required")
         return value
 
-    def word(self, name: str, known: Mapping[str, W]) -> W | None:
+    def word(self, name: str, known: Sequence[str]) -> str | UnsetType:
         """One of the known words, in any case, without spaces around it."""
         value = self.text(name)
-        if value is None:
-            return None
-        word = known.get(value.lower())
-        if word is None:
+        if isinstance(value, str) and value.lower() not in known:
             raise PayloadError(f"unsupported {name}: {value!a}")
-        return word
+        return value.lower() if isinstance(value, str) else UNSET
 
-    def flag(self, name: str, *, default: bool) -> bool:
+    def flag(self, name: str) -> bool | UnsetType:
         value = self.values.get(name)
-        return value if isinstance(value, bool) else default
+        return value if isinstance(value, bool) else UNSET
 
-    def number(self, name: str, low: float, high: float) -> float | None:
+    def number(self, name: str, low: float, high: float) -> float | UnsetType:
         value = self.values.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            return None
+            return UNSET
         return min(max(value, low), high)
 
     def number_or(self, name: str, low: float, high: float, default: float) -> float:
         value = self.number(name, low, high)
-        return default if value is None else value
+        return default if value is UNSET else value
 
-    def whole_or(self, name: str, low: int, high: int, default: int) -> int:
+    def whole(self, name: str, low: int, high: int) -> int | UnsetType:
         value = self.values.get(name)
-        return min(max(value, low), high) if type(value) is int else default
+        return min(max(value, low), high) if type(value) is int else UNSET
 
     def object(self, name: str) -> "_Fields | None":
         if name not in self.values:
@@ -157,36 +135,87 @@ class _Fields(Struct, frozen=True):
             raise PayloadError(f"{name} is not an object")
         return _Fields(value)
 
-    def matcher(self, name: str = "matcher") -> NodeSelector:
-        matcher = self.optional_matcher(name)
-        if not isinstance(matcher, NodeSelector):
-            raise PayloadError(f"{name} is required")
-        return matcher
-
-    def optional_matcher(self, name: str) -> NodeSelector | UnsetType:
+    def matcher(self, name: str) -> NodeSelector | UnsetType:
         """A matcher of the six fields that the Operator knows, at least one of them given."""
         found = self.object(name)
         if found is None:
             return UNSET
         given = {field: found.text(field) for field in NodeMatcher.__struct_fields__}
-        known = {field: value for field, value in given.items() if value is not None}
+        known = {field: value for field, value in given.items() if value is not UNSET}
         if not known:
             raise PayloadError(f"{name} must include at least one matcher field")
         return convert(known, NodeSelector)
 
-    def retry(self, preset: Retry, name: str = "retry") -> Retry:
+    def point(self, name: str) -> Coordinate | UnsetType:
+        found = self.object(name)
+        if found is None:
+            return UNSET
+        x, y = found.values.get("x"), found.values.get("y")
+        if type(x) is not int or type(y) is not int or x < 0 or y < 0:
+            raise PayloadError(f"a {name} needs x and y of at least 0")
+        return Coordinate(x, y)
+
+    def retry(self, name: str) -> Retry | UnsetType:
         """The retry policy. One that is given replaces the preset as a whole."""
         found = self.object(name)
         if found is None:
-            return preset
+            return UNSET
+        attempts = found.whole("maxAttempts", 1, 10)
         initial = found.number_or("initialDelayMs", 0, 30_000, 0)
         return Retry(
-            found.whole_or("maxAttempts", 1, 10, 1),
+            1 if attempts is UNSET else attempts,
             initial,
             found.number_or("maxDelayMs", initial, _MAX_RETRY_DELAY_MS, initial),
             found.number_or("backoffMultiplier", 1, 5, 1),
             found.number_or("jitterRatio", 0, 1, 0),
         )
+
+
+_Reader = Callable[[_Fields, str], Any]
+
+
+def _text(most: int) -> _Reader:
+    return lambda params, name: params.filled(name, most)
+
+
+def _word(known: Sequence[str]) -> _Reader:
+    return lambda params, name: params.word(name, known)
+
+
+def _number(low: float, high: float) -> _Reader:
+    return lambda params, name: params.number(name, low, high)
+
+
+def _whole(low: int, high: int) -> _Reader:
+    return lambda params, name: params.whole(name, low, high)
+
+
+# How each param is read: that of any action, or, with the name of an action before it, only of that action. Others
+# are not read: ``clear``, for example, means nothing, because a new text replaces what the field holds. The
+# recorder checks the characters of a session id.
+_READERS: Mapping[str, _Reader] = {
+    **dict.fromkeys(("matcher", "labelMatcher", "container", "expectedNode"), _Fields.matcher),
+    **dict.fromkeys(("retry", "scrollRetry", "clickRetry"), _Fields.retry),
+    **dict.fromkeys(("submit", "read_text.all", "clickAfter", "findFirstScrollableChild"), _Fields.flag),
+    **dict.fromkeys(("applicationId", "expectedPackage", "text"), _text(limits.MAX_MATCHER_VALUE_LENGTH)),
+    "uri": _text(limits.MAX_URI_LENGTH),
+    "sessionId": _text(limits.MAX_ID_LENGTH),
+    "validatorPattern": lambda params, name: params.text(name, limits.MAX_PAYLOAD_BYTES),
+    "validator": _word(("temperature", "version", "regex")),
+    "clickType": _word(get_args(ClickName)),
+    "direction": _word(get_args(DirectionName)),
+    "key": _word(get_args(OperatorKey)),
+    "coordinate": _Fields.point,
+    "distanceRatio": _number(0, 1),
+    "settleDelayMs": _number(0, limits.MAX_SETTLE_DELAY_MS),
+    "maxDurationMs": _number(0, limits.MAX_EXECUTION_TIMEOUT_MS),
+    "wait_for_node.timeoutMs": _number(1, limits.MAX_EXECUTION_TIMEOUT_MS),
+    "wait_for_navigation.timeoutMs": _number(1, limits.MAX_NAVIGATION_TIMEOUT_MS),
+    "sleep.durationMs": lambda params, name: params.number_or(name, 0, limits.MAX_EXECUTION_TIMEOUT_MS, 0),
+    "maxSwipes": _whole(1, limits.MAX_SWIPES),
+    "maxScrolls": _whole(1, limits.MAX_SCROLLS),
+    "noPositionChangeThreshold": _whole(1, limits.MAX_NO_POSITION_CHANGE_THRESHOLD),
+}
 
 
 def parse_execution(payload: str) -> Execution:
@@ -216,159 +245,43 @@ def _action(value: Any) -> Action:
     fields = _Fields(value)
     identifier = fields.required("id", limits.MAX_ID_LENGTH)
     name = fields.required("type", limits.MAX_ACTION_TYPE_LENGTH).lower()
-    parse = _PARSERS.get(name)
-    if parse is None:
+    return Action(identifier, name, _params(name, fields.object("params") or _Fields({})))
+
+
+def _params(name: str, given: _Fields) -> Params:
+    if name == DOCTOR_PING:
+        return Params()
+    row = ACTIONS.get(name)
+    if row is None or (row.runs_on_host and name not in _HOST_ACTIONS):
         raise PayloadError(f"unsupported action type: {name!a}")
-    return Action(identifier, name, parse(fields.object("params") or _Fields({})))
+    values = {}
+    for field in row.params.__struct_fields__:
+        read = _READERS.get(f"{name}.{field}") or _READERS.get(field)
+        if read is not None and (value := read(given, field)) is not UNSET:
+            values[field] = value
+    try:
+        params = row.params(**values)
+    except TypeError as e:  # a required param is missing
+        raise PayloadError(f"{name}: {e}") from None
+    _check(params)
+    return params
 
 
-def _recording(params: _Fields) -> Params:
-    # The recorder checks the characters of the id.
-    session = params.filled("sessionId", limits.MAX_ID_LENGTH)
-    return RecordingParams(sessionId=UNSET if session is None else session)
+def _check(params: Params) -> None:
+    """Check what actions demand of several params."""
+    match params:
+        case ClickParams():
+            if (params.matcher is UNSET) == (params.coordinate is UNSET):
+                raise PayloadError("click needs exactly one of matcher and coordinate")
+            if params.coordinate is not UNSET and params.clickType == "focus":
+                raise PayloadError("a coordinate cannot be focused")
+        case EnterTextParams() if params.matcher is UNSET or params.text is UNSET:
+            raise PayloadError("enter_text needs matcher and text")
+        case ReadTextParams(validator="regex", validatorPattern=pattern) if pattern is UNSET or is_blank(pattern):
+            raise PayloadError("the validator regex needs a validatorPattern")
+        case WaitForNavigationParams(expectedPackage=package, expectedNode=node) if package is node is UNSET:
+            raise PayloadError("wait_for_navigation needs expectedPackage or expectedNode")
 
-
-def _click(params: _Fields) -> Params:
-    matcher, point = params.optional_matcher("matcher"), _coordinate(params)
-    kind = params.word("clickType", _CLICK_TYPES) or "default"
-    if (matcher is UNSET) == (point is UNSET):
-        raise PayloadError("click needs exactly one of matcher and coordinate")
-    if point is not UNSET and kind == "focus":
-        raise PayloadError("a coordinate cannot be focused")
-    return ClickParams(matcher=matcher, coordinate=point, clickType=kind, retry=params.retry(UI_READINESS))
-
-
-def _coordinate(params: _Fields) -> Coordinate | UnsetType:
-    point = params.object("coordinate")
-    if point is None:
-        return UNSET
-    x, y = point.values.get("x"), point.values.get("y")
-    if type(x) is not int or type(y) is not int or x < 0 or y < 0:
-        raise PayloadError("a coordinate needs x and y of at least 0")
-    return Coordinate(x, y)
-
-
-def _wait_for_node(params: _Fields) -> Params:
-    timeout = params.number("timeoutMs", 1, limits.MAX_EXECUTION_TIMEOUT_MS)
-    return WaitForNodeParams(
-        matcher=params.matcher(),
-        timeoutMs=UNSET if timeout is None else timeout,
-        retry=params.retry(UI_READINESS),
-    )
-
-
-def _read_text(params: _Fields) -> Params:
-    validator = params.word("validator", _VALIDATORS)
-    pattern = params.text("validatorPattern", limits.MAX_PAYLOAD_BYTES)
-    if validator == "regex" and (pattern is None or is_blank(pattern)):
-        raise PayloadError("the validator regex needs a validatorPattern")
-    return ReadTextParams(
-        matcher=params.matcher(),
-        all=params.flag("all", default=False),
-        container=params.optional_matcher("container"),
-        validator=UNSET if validator is None else validator,
-        validatorPattern=UNSET if pattern is None else pattern,
-        retry=params.retry(UI_READINESS),
-    )
-
-
-def _enter_text(params: _Fields) -> Params:
-    # ``clear`` is not read: setting a text replaces what the field holds.
-    return EnterTextParams(
-        matcher=params.matcher(),
-        text=params.required("text"),
-        submit=params.flag("submit", default=False),
-        retry=params.retry(UI_READINESS),
-    )
-
-
-def _swipe(params: _Fields) -> dict[str, Any]:
-    """The parameters that all scrolling actions have."""
-    return {
-        "container": params.optional_matcher("container"),
-        "direction": params.word("direction", _DIRECTIONS) or "down",
-        "distanceRatio": params.number_or("distanceRatio", 0, 1, 0.7),
-        "settleDelayMs": params.number_or("settleDelayMs", 0, limits.MAX_SETTLE_DELAY_MS, 250),
-        "findFirstScrollableChild": params.flag("findFirstScrollableChild", default=True),
-    }
-
-
-def _scroll_until(params: _Fields) -> Params:
-    return ScrollUntilParams(
-        **_swipe(params),
-        matcher=params.optional_matcher("matcher"),
-        maxScrolls=params.whole_or("maxScrolls", 1, limits.MAX_SCROLLS, 20),
-        maxDurationMs=params.number_or("maxDurationMs", 0, limits.MAX_EXECUTION_TIMEOUT_MS, 10_000),
-        noPositionChangeThreshold=params.whole_or(
-            "noPositionChangeThreshold", 1, limits.MAX_NO_POSITION_CHANGE_THRESHOLD, 3
-        ),
-        clickAfter=params.flag("clickAfter", default=False),
-        clickType=params.word("clickType", _CLICK_TYPES) or "default",
-    )
-
-
-def _scroll_and_click(params: _Fields) -> Params:
-    matcher = params.matcher()
-    presets = ScrollAndClickParams(matcher=matcher)
-    return ScrollAndClickParams(
-        **_swipe(params),
-        matcher=matcher,
-        maxSwipes=params.whole_or("maxSwipes", 1, limits.MAX_SWIPES, 10),
-        clickAfter=params.flag("clickAfter", default=True),
-        clickType=params.word("clickType", _CLICK_TYPES) or "default",
-        scrollRetry=params.retry(presets.scrollRetry, "scrollRetry"),
-        clickRetry=params.retry(presets.clickRetry, "clickRetry"),
-    )
-
-
-def _press_key(params: _Fields) -> Params:
-    params.required("key", _MAX_KEY_LENGTH)
-    key = params.word("key", _KEYS)
-    assert key is not None
-    return PressKeyParams(key=key)
-
-
-def _wait_for_navigation(params: _Fields) -> Params:
-    package = params.filled("expectedPackage")
-    node = params.optional_matcher("expectedNode")
-    timeout = params.number("timeoutMs", 1, limits.MAX_NAVIGATION_TIMEOUT_MS)
-    if package is None and node is UNSET:
-        raise PayloadError("wait_for_navigation needs expectedPackage or expectedNode")
-    if timeout is None:
-        raise PayloadError("timeoutMs is required")
-    return WaitForNavigationParams(
-        expectedPackage=UNSET if package is None else package, expectedNode=node, timeoutMs=timeout
-    )
-
-
-_PARSERS: Mapping[str, Callable[[_Fields], Params]] = {
-    "open_app": lambda params: OpenAppParams(params.required("applicationId"), retry=params.retry(APP_LAUNCH)),
-    "close_app": lambda params: CloseAppParams(params.required("applicationId"), retry=params.retry(APP_CLOSE)),
-    "open_uri": lambda params: OpenUriParams(
-        params.required("uri", limits.MAX_URI_LENGTH), retry=params.retry(APP_LAUNCH)
-    ),
-    "start_recording": _recording,
-    "stop_recording": _recording,
-    "sleep": lambda params: SleepParams(
-        durationMs=params.number_or("durationMs", 0, limits.MAX_EXECUTION_TIMEOUT_MS, 0)
-    ),
-    "click": _click,
-    "wait_for_node": _wait_for_node,
-    "read_text": _read_text,
-    "enter_text": _enter_text,
-    "scroll": lambda params: ScrollParams(**_swipe(params), retry=params.retry(Retry())),
-    "scroll_until": _scroll_until,
-    "scroll_and_click": _scroll_and_click,
-    "press_key": _press_key,
-    "take_screenshot": lambda params: TakeScreenshotParams(retry=params.retry(Retry())),
-    "snapshot_ui": lambda params: SnapshotUiParams(retry=params.retry(UI_READINESS)),
-    "wait_for_navigation": _wait_for_navigation,
-    # Its ``all`` is not read.
-    "read_key_value_pair": lambda params: ReadKeyValuePairParams(
-        labelMatcher=params.matcher("labelMatcher"), retry=params.retry(UI_READINESS)
-    ),
-    DOCTOR_PING: lambda _: Params(),
-}
 
 # The Operator
 

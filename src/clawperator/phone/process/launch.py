@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 
 import msgspec
@@ -144,9 +143,7 @@ class PhoneProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def __repr__(self) -> str:
@@ -171,13 +168,15 @@ def start_phone(  # noqa: PLR0913 - the options of a phone
     are given. ``PHONE_ALREADY_RUNNING`` when a phone with this name runs.
     """
     folder = PhoneFolder(serial)
+    for name, setting in (faults or {}).items():
+        read_setting(name, setting)
     config = {
         "serial": serial,
         "seed": seed,
         "folder": folder.files,
         "setup": folder.setup,
         "apps": [_app_file(path) for path in apps],
-        "faults": [_checked_fault(name, setting) for name, setting in (faults or {}).items()],
+        "faults": list((faults or {}).items()),
         "cassette": None if cassette is None else _cassette_file(cassette),
         "operator_package": None if operator_package is None else _package_name(operator_package),
         "adbd_port": adbd_port,
@@ -322,10 +321,7 @@ def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
         [sys.executable, "-P", "-m", "clawperator.phone.process.main", folder.serial], folder.log
     )
     try:
-        with (
-            suppress(BrokenPipeError),
-            open(stdin, "wb") as pipe,
-        ):  # it ended early: see its log
+        with suppress(BrokenPipeError), open(stdin, "wb") as pipe:  # it ended early: see its log
             pipe.write(msgspec.json.encode(config))
         line = _first_line(stdout, f"starting simulated phone {folder.serial}")
     finally:
@@ -385,11 +381,6 @@ def _existing_file(path: str, code: str, hint: str) -> str:
     if not os.path.isfile(absolute):
         raise ClawError(code, f"no such file: {path}", hint=hint, target=path)
     return absolute
-
-
-def _checked_fault(name: str, setting: str) -> tuple[str, str]:
-    read_setting(name, setting)
-    return name, setting
 
 
 def _start_error(folder: PhoneFolder, reason: str, log: str = "") -> ClawError:

@@ -61,7 +61,21 @@ def _traceback_logger(most: int) -> Callable[[threading.ExceptHookArgs], None]:
 def _started(folder: PhoneFolder, config: PhoneServerConfig) -> PhoneServer:
     server = PhoneServer(config, folder.wipe)
     server.open()
-    folder.write(_record(folder, server))
+    folder.write(
+        PhoneRecord(
+            serial=folder.serial,
+            pid=os.getpid(),
+            seed=config.seed,
+            host=HOST,
+            adbd_port=server.adbd_port,
+            server_port=server.server_port,
+            control_port=server.control_port,
+            token=server.token,
+            started_at=int(time.time() * 1000),
+            operator_package=server.setup.operator_package,
+            apps=server.setup.sources,
+        )
+    )
     return server
 
 
@@ -73,22 +87,6 @@ def _serve(folder: PhoneFolder, server: PhoneServer) -> int:
     server.close()
     folder.forget()
     return 0
-
-
-def _record(folder: PhoneFolder, server: PhoneServer) -> PhoneRecord:
-    return PhoneRecord(
-        serial=folder.serial,
-        pid=os.getpid(),
-        seed=server.config.seed,
-        host=HOST,
-        adbd_port=server.adbd_port,
-        server_port=server.server_port,
-        control_port=server.control_port,
-        token=server.token,
-        started_at=int(time.time() * 1000),
-        operator_package=server.setup.operator_package,
-        apps=server.setup.sources,
-    )
 
 
 def _print_line(message: dict[str, Any]) -> None:

@@ -146,18 +146,12 @@ class Drawing:
             self.clip = before
 
     def fill(self, area: Bounds, colour: int) -> None:
-        self._fill(area.left, area.top, area.right, area.bottom, colour)
+        self._fill(*area, colour)
 
     def _fill(self, left: int, top: int, right: int, bottom: int, colour: int) -> None:
-        clip = self.clip
-        left, top, right, bottom = (
-            max(left, clip.left),
-            max(top, clip.top),
-            min(right, clip.right),
-            min(bottom, clip.bottom),
-        )
-        if left < right and top < bottom:
-            self.operations.append(Fill(left, top, right, bottom, colour))
+        shown = Bounds(left, top, right, bottom).intersection(self.clip)
+        if not shown.is_empty:
+            self.operations.append(Fill(*shown, colour))
 
     def gradient(self, area: Bounds, first: int, last: int) -> None:
         """Fill an area with colours from one at the top to another at the bottom."""
@@ -171,7 +165,7 @@ class Drawing:
     def rounded(self, area: Bounds, radius: int, colour: int) -> None:
         """Fill a rectangle with round corners."""
         radius = _radius(area, radius)
-        left, top, right, bottom = area.left, area.top, area.right, area.bottom
+        left, top, right, bottom = area
         if radius:
             self._corners(area, radius, radius, colour)
             self._fill(left + radius, top, right - radius, top + radius, colour)
@@ -182,7 +176,7 @@ class Drawing:
         """Draw the inner edge of a rectangle with round corners."""
         radius = _radius(area, radius)
         thickness = max(1, min(thickness, area.width // 2, area.height // 2))
-        left, top, right, bottom = area.left, area.top, area.right, area.bottom
+        left, top, right, bottom = area
         if radius:
             self._corners(area, radius, min(thickness, radius), colour)
         self._fill(left + radius, top, right - radius, top + thickness, colour)
@@ -212,11 +206,9 @@ class Drawing:
             self._stamp(("corner", radius, thickness, number), x, y, radius, radius, colour)
 
     def _stamp(self, key: ShapeKey, x: int, y: int, width: int, height: int, colour: int) -> None:  # noqa: PLR0913, PLR0917 - a shape and its place
-        clip = self.clip
-        left, top = max(x, clip.left), max(y, clip.top)
-        right, bottom = min(x + width, clip.right), min(y + height, clip.bottom)
-        if left < right and top < bottom:
-            self.operations.append(Stamp(left, top, right, bottom, colour, key, x, y))
+        shown = Bounds(x, y, x + width, y + height).intersection(self.clip)
+        if not shown.is_empty:
+            self.operations.append(Stamp(*shown, colour, key, x, y))
 
 
 @lru_cache(maxsize=4)

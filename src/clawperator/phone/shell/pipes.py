@@ -119,15 +119,3 @@ class ClosedStream:
 
     def write(self, data: bytes) -> int:
         return len(data)
-
-
-class FixedInput:
-    """A stream of known bytes, for a here-document."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = memoryview(data)
-
-    def read(self, n: int) -> bytes:
-        block = bytes(self._data[:n])
-        self._data = self._data[n:]
-        return block

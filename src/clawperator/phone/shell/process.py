@@ -26,7 +26,6 @@ SH = "/system/bin/sh"
 # How deep scripts and commands may start one another.
 MAX_DEPTH = 30
 _POLL_SECONDS = 0.05
-_BLOCK = 64 * 1024
 
 
 class ShellProcess(Struct, eq=False):
@@ -131,14 +130,8 @@ class _StreamFile:
     def __init__(self, stream: object) -> None:
         self._stream = stream
 
-    def read(self, n: int = -1) -> bytes:
-        source = cast("InputStream", self._stream)
-        if n >= 0:
-            return source.read(n)
-        blocks = []
-        while block := source.read(_BLOCK):
-            blocks.append(block)
-        return b"".join(blocks)
+    def read(self, n: int) -> bytes:
+        return cast("InputStream", self._stream).read(n)
 
     def write(self, data: bytes) -> int:
         cast("OutputStream", self._stream).write(data)
@@ -162,8 +155,7 @@ def command(*names: str) -> Callable[[Command], Command]:
     """Register a function as the command of these names."""
 
     def register(function: Command) -> Command:
-        for name in names:
-            COMMANDS[name] = function
+        COMMANDS.update(dict.fromkeys(names, function))
         return function
 
     return register

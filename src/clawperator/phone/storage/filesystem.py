@@ -203,14 +203,9 @@ class HostFolder:
             os.mkdir(name, mode, dir_fd=parent)
         self.chmod(parts, mode)
 
-    def remove(self, parts: Parts) -> None:
+    def remove(self, parts: Parts, *, folder: bool = False) -> None:
         with self._parent(parts) as (parent, name):
-            os.unlink(name, dir_fd=parent)
-        self._freed = True
-
-    def rmdir(self, parts: Parts) -> None:
-        with self._parent(parts) as (parent, name):
-            os.rmdir(name, dir_fd=parent)
+            (os.rmdir if folder else os.unlink)(name, dir_fd=parent)
         self._freed = True
 
     def rename(self, source: Parts, target: Parts) -> None:
@@ -222,7 +217,8 @@ class HostFolder:
             os.rename(old_name, new_name, src_dir_fd=old, dst_dir_fd=new)
 
     def chmod(self, parts: Parts, mode: int) -> None:
-        fd = self._open_any(parts)
+        with self._parent(parts) as (parent, name):
+            fd = os.open(name, os.O_RDONLY | _FILE, dir_fd=parent)
         try:
             # Keep the owner's access: the sandbox must be able to enter folders and reopen files.
             os.fchmod(fd, mode | (0o700 if stat.S_ISDIR(os.fstat(fd).st_mode) else 0o400))
@@ -267,31 +263,18 @@ class HostFolder:
             with self._parent(parts[:end]) as (parent, name), suppress(FileExistsError):
                 os.mkdir(name, 0o755, dir_fd=parent)
 
-    def _enter(self, parts: Parts) -> int:
-        """Open a folder. The caller closes it."""
-        fd = os.open(self._top, _DIRECTORY)
-        for part in parts:
-            try:
-                inner = os.open(encode(part), _DIRECTORY, dir_fd=fd)
-            finally:
-                os.close(fd)
-            fd = inner
-        return fd
-
     @contextmanager
     def _entered(self, parts: Parts) -> Iterator[int]:
         """An open folder, while the block runs."""
-        fd = self._enter(parts)
+        fd = os.open(self._top, _DIRECTORY)
         try:
+            for part in parts:
+                inner = os.open(encode(part), _DIRECTORY, dir_fd=fd)
+                os.close(fd)
+                fd = inner
             yield fd
         finally:
             os.close(fd)
-
-    def _open_any(self, parts: Parts) -> int:
-        if not parts:
-            return self._enter(parts)
-        with self._parent(parts) as (parent, name):
-            return os.open(name, os.O_RDONLY | _FILE, dir_fd=parent)
 
     @contextmanager
     def _parent(self, parts: Parts) -> Iterator[tuple[int, bytes]]:
@@ -621,17 +604,14 @@ class Storage:
 
     def rmdir(self, path: str) -> None:
         """Remove an empty folder."""
-        self._folder.rmdir(self._allow(resolve(path), write=True))
+        self._folder.remove(self._allow(resolve(path), write=True), folder=True)
 
     def remove_tree(self, path: str) -> None:
         """Remove a file, or a folder with its content."""
         parts = self._allow(resolve(path), write=True)
         self._folder.stat(parts)
         for found, status in reversed(list(self._folder.walk(parts))):
-            if stat.S_ISDIR(status.st_mode):
-                self._folder.rmdir(found)
-            else:
-                self._folder.remove(found)
+            self._folder.remove(found, folder=stat.S_ISDIR(status.st_mode))
 
     def rename(self, source: str, target: str) -> None:
         """Move a file or folder; an existing file at the target is replaced."""

@@ -152,11 +152,10 @@ def put(key: str, value: Any) -> Effect:
 
 
 def start(package: str) -> Effect:
-    return lambda context: void(context.start(package))
+    def run(context: AppContext) -> None:
+        context.start(package)
 
-
-def void(_: object) -> None:
-    """Discard a result: handlers return nothing."""
+    return run
 
 
 def _camel(name: str) -> str:

@@ -187,12 +187,10 @@ class _Reader:
         self._known(position, table, _VIEW_KEYS)
         children = self._views(position, table.get("view", []), depth + 1)
         more = {key: self._value(position, key, table[key]) for key in table if key in _TYPES}
-        if "do" in table:
-            more["on_submit" if kind == "field" else "on_click"] = self._effect(position, table["do"])
-        if "hold" in table:
-            more["on_long_click"] = self._effect(position, table["hold"])
-        if "double" in table:
-            more["on_double_tap"] = self._effect(position, table["double"])
+        on_do = "on_submit" if kind == "field" else "on_click"
+        for key, handler in (("do", on_do), ("hold", "on_long_click"), ("double", "on_double_tap")):
+            if key in table:
+                more[handler] = self._effect(position, table[key])
         text, summary, bind = (
             str(self._optional(position, table, key, _Text) or "") for key in ("text", "summary", "bind")
         )

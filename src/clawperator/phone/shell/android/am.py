@@ -41,31 +41,11 @@ _BROADCAST_OPTIONS = {
     "--async": 0,
     "--allow-background-activity-starts": 0,
 }
-_USAGE = """\
-Activity manager (activity) commands:
-  start-activity [-W] [-S] <INTENT>
-  force-stop <PACKAGE>
-  stop-app <PACKAGE>
-  kill <PACKAGE>
-  kill-all
-  broadcast [--async] <INTENT>
-  instrument <COMPONENT>
-  get-current-user
-  stack list|info
-
-<INTENT> specifications include these flags and arguments:
-  [-a <ACTION>] [-d <DATA_URI>] [-t <MIME_TYPE>] [-i <IDENTIFIER>]
-  [-c <CATEGORY> [-c <CATEGORY>] ...]
-  [-n <COMPONENT_NAME>] [-p <PACKAGE>] [-f <FLAGS>]
-  [-e|--es <EXTRA_KEY> <EXTRA_STRING_VALUE> ...]
-  [--ez|--ei|--el|--ef|--eu|--ecn <EXTRA_KEY> <VALUE> ...]
-  [<URI> | <PACKAGE> | <COMPONENT>]
-"""
 
 
 @command("am")
 def am(process: ShellProcess) -> int:
-    return run_service(process, process.argv[1:], _HANDLERS, _USAGE)
+    return run_service(process, process.argv[1:], _HANDLERS, "Activity manager (activity)")
 
 
 # Starting

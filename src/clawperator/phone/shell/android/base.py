@@ -92,17 +92,21 @@ def read_int(word: str) -> int:
     """A Java ``int``. ``ServiceError`` for anything else."""
     digits = word[1:] if word[:1] in {"-", "+"} else word
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 10 and -(2**31) <= int(word) < 2**31):
-        raise ServiceError(f'For input string: "{word[:200]}"', "java.lang.NumberFormatException")
+        raise number_error(word)
     return int(word)
+
+
+def number_error(word: str) -> ServiceError:
+    return ServiceError(f'For input string: "{word[:200]}"', "java.lang.NumberFormatException")
 
 
 Handler: TypeAlias = Callable[[ShellProcess, ServiceArguments], int]
 
 
-def run_service(process: ShellProcess, words: list[str], handlers: Mapping[str, Handler], usage: str) -> int:
-    """Run the handler of the service command that the first word names."""
+def run_service(process: ShellProcess, words: list[str], handlers: Mapping[str, Handler], title: str) -> int:
+    """Run the handler of the service command that the first word names. Without one, list them."""
     if not words or words[0] in {"help", "-h"}:
-        process.write(usage)
+        process.write(f"{title} commands:\n" + "".join(f"  {name}\n" for name in handlers))
         return FAILED
     handler = handlers.get(words[0])
     if handler is None:

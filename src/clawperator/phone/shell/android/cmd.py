@@ -57,9 +57,7 @@ def cmd(process: ShellProcess) -> int:
         return print_error(process, f"cmd: Can't find service: {name}", NOT_FOUND)
     if name in _PROGRAMS:
         return process.run([_PROGRAMS[name], *arguments])
-    handlers = _HANDLERS.get(name, {})
-    usage = f"Commands of {name}:\n" + "".join(f"  {word}\n" for word in handlers)
-    return run_service(process, arguments, handlers, usage)
+    return run_service(process, arguments, _HANDLERS.get(name, {}), name)
 
 
 def _press_key(process: ShellProcess, arguments: ServiceArguments) -> int:

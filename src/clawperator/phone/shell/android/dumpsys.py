@@ -43,8 +43,6 @@ def _dump_activities(phone: Phone, words: list[str]) -> str:
     for name, dump in parts.items():
         if section in {name, name[0]}:
             return dump(phone)
-    if section in {"services", "broadcasts", "providers"}:
-        return f"ACTIVITY MANAGER {section.upper()} (dumpsys activity {section})\n  (nothing)\n"
     return f"Bad activity command, or no activities match: {section}\n"
 
 

@@ -2,8 +2,6 @@
 
 from random import Random
 
-from msgspec import Struct
-
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.core.user_input import read_key_code
 from clawperator.phone.shell.android.am import log_start
@@ -19,30 +17,19 @@ from clawperator.phone.shell.android.package_manager import LAUNCHER, MAIN, Inte
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command
 
 _SOURCES = (
-    "dpad",
-    "gamepad",
-    "joystick",
-    "keyboard",
-    "mouse",
-    "rotaryencoder",
-    "stylus",
-    "touchnavigation",
-    "touchpad",
-    "touchscreen",
-    "trackball",
+    "dpad gamepad joystick keyboard mouse rotaryencoder stylus touchnavigation touchpad touchscreen trackball"
 )
 _SWIPE_MS = 300
 _LONG_PRESS_MS = 500
 _MAX_MS = 60_000
 _MAX_KEYS = 10_000
-_BAD_ARGUMENTS = 255
 _NOTHING_TO_RUN = 252
 _MAX_EVENTS = 100_000
-_MONKEY_VALUES = ("-p", "-c", "-s", "--throttle", "--pkg-blacklist-file", "--pkg-whitelist-file")
+_MONKEY_VALUES = ("-p", "-c", "-s", "--throttle", "--pct-", "--pkg-")
 _USAGE = f"""\
 Usage: input [<source>] [-d DISPLAY_ID] <command> [<arg>...]
 
-The sources are: {" ".join(_SOURCES)}
+The sources are: {_SOURCES}
 
 The commands are:
       text <string>
@@ -50,7 +37,6 @@ The commands are:
       tap <x> <y>
       swipe <x1> <y1> <x2> <y2> [duration(ms)]
       draganddrop <x1> <y1> <x2> <y2> [duration(ms)]
-      press
       roll <dx> <dy>
       motionevent <DOWN|UP|MOVE|CANCEL> <x> <y>
 """
@@ -59,7 +45,7 @@ The commands are:
 @command("input")
 def input_(process: ShellProcess) -> int:
     words = process.argv[1:]
-    if words and words[0] in _SOURCES:
+    if words and words[0] in _SOURCES.split():
         words = words[1:]
     if words and words[0] == "-d":
         words = words[2:]
@@ -109,15 +95,9 @@ def _key_event(process: ShellProcess, arguments: ServiceArguments) -> int:
         code = read_key_code(word)
         if delay > 0 and process.wait(delay / 1000):
             return INTERRUPTED
-        for _ in range(repeat if code is not None else 0):
-            assert code is not None
-            process.phone.key(code, long=long)
-    return 0
-
-
-def _press(process: ShellProcess, _: ServiceArguments) -> int:
-    """Press the trackball: on a phone without one, a tap in the corner."""
-    process.phone.tap(0, 0)
+        if code is not None:
+            for _ in range(repeat):
+                process.phone.key(code, long=long)
     return 0
 
 
@@ -152,7 +132,6 @@ _HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(("swipe", "draganddrop"), _stroke),
     "text": _text,
     "keyevent": _key_event,
-    "press": _press,
     "roll": _roll,
     "motionevent": _motion,
 }
@@ -161,94 +140,52 @@ _HANDLERS: dict[str, Handler] = {
 # monkey
 
 
-class _MonkeyOptions(Struct, frozen=True):
-    packages: tuple[str, ...]
-    categories: tuple[str, ...]
-    seed: int
-    throttle_ms: int
-    count: int
-    verbose: bool
-
-
 @command("monkey")
 def monkey(process: ShellProcess) -> int:
     words = process.argv[1:]
     process.write("".join(f"  bash arg: {word}\n" for word in words))
-    lines = [f"args: [{', '.join(words)}]", *(f' arg: "{word}"' for word in words)]
-    for line in lines:
+    for line in (f"args: [{', '.join(words)}]", *(f' arg: "{word}"' for word in words)):
         print_error(process, line)
+    return run_handler(process, _run_monkey, ["monkey", *words])
+
+
+def _run_monkey(process: ShellProcess, arguments: ServiceArguments) -> int:
     phone = process.phone
-    options = _read_monkey_options(words, phone.seed)
-    if options is None:
-        return print_error(process, "** Error: Unknown option or missing count", _BAD_ARGUMENTS)
+    values: dict[str, list[str]] = {}
+    while (option := arguments.option()) is not None:
+        if option.startswith(_MONKEY_VALUES):
+            values.setdefault(option, []).append(arguments.required())
+    throttle_ms = min(read_int(values.get("--throttle", ["0"])[-1]), _MAX_MS)
+    seed = values.get("-s", [str(phone.seed)])[-1]
+    count = min(arguments.integer(), _MAX_EVENTS)
+    intents = [Intent(action=MAIN, categories=(name,)) for name in values.get("-c", [LAUNCHER])]
     with phone.lock:
-        found = _launchable(phone, options)
+        found = [target for intent in intents for target in find_all(phone, intent)]
+    packages = values.get("-p")
+    found = [target for target in found if packages is None or target.app.package in packages]
     if not found:
         process.write("** No activities found to run, monkey aborted.\n")
         return _NOTHING_TO_RUN
-    if options.verbose:
-        allowed = "".join(f":AllowPackage: {name}\n" for name in options.packages)
-        process.write(f":Monkey: seed={options.seed} count={options.count}\n{allowed}")
     began = phone.clock.monotonic()
-    for number in range(options.count):
-        if number and process.wait(options.throttle_ms / 1000):
+    for number in range(count):
+        if process.wait(throttle_ms / 1000 if number else 0):
             return INTERRUPTED
-        if process.cancelled.is_set():
-            return INTERRUPTED
-        _inject(phone, found, options, number)
+        _inject(phone, found, intents[0], number, Random(f"{seed}:{number}"))  # noqa: S311 - reproducible on purpose
     elapsed = round((phone.clock.monotonic() - began) * 1000)
     return process.write(
-        f"Events injected: {options.count}\n"
+        f"Events injected: {count}\n"
         f"## Network stats: elapsed time={elapsed}ms (0ms mobile, 0ms wifi, {elapsed}ms not connected)\n"
     )
 
 
-def _read_monkey_options(words: list[str], seed: int) -> _MonkeyOptions | None:
-    """Parse the command line; None when it is invalid."""
-    values: dict[str, list[str]] = {name: [] for name in _MONKEY_VALUES}
-    verbose, left = False, list(words)
-    count = None
-    while left:
-        word = left.pop(0)
-        if word in values:
-            if not left:
-                return None
-            values[word].append(left.pop(0))
-        elif word.startswith("-"):
-            verbose = verbose or word.startswith("-v")
-        else:
-            count = word
-    numbers = [*values["-s"][-1:], *values["--throttle"][-1:], count or ""]
-    if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in numbers):
-        return None
-    return _MonkeyOptions(
-        packages=tuple(values["-p"]),
-        categories=tuple(values["-c"]) or (LAUNCHER,),
-        seed=int(values["-s"][-1]) if values["-s"] else seed,
-        throttle_ms=min(int(values["--throttle"][-1]), _MAX_MS) if values["--throttle"] else 0,
-        count=min(int(count or "0"), _MAX_EVENTS),
-        verbose=verbose,
-    )
-
-
-def _launchable(phone: Phone, options: _MonkeyOptions) -> list[ResolvedActivity]:
-    found = [target for name in options.categories for target in find_all(phone, _intent((name,)))]
-    return [target for target in found if not options.packages or target.app.package in options.packages]
-
-
-def _intent(categories: tuple[str, ...]) -> Intent:
-    return Intent(action=MAIN, categories=categories)
-
-
-def _inject(phone: Phone, found: list[ResolvedActivity], options: _MonkeyOptions, number: int) -> None:
+def _inject(phone: Phone, found: list[ResolvedActivity], intent: Intent, number: int, random: Random) -> None:
     """Inject one event: start the app if it is not in front, else tap at random."""
-    random = Random(f"{options.seed}:{number}")  # noqa: S311 - reproducible on purpose
     with phone.lock:
         if number == 0 or phone.foreground() not in {target.app.package for target in found}:
             target = random.choice(found)
             cold = phone.process_of(target.app.package) is None
             phone.tasks.start(target.app)
-            log_start(phone, _intent(options.categories), cold=cold)
+            log_start(phone, intent, cold=cold)
         else:
             area = phone.windows.display.content
             phone.tap(random.randrange(area.left, area.right), random.randrange(area.top, area.bottom))

@@ -13,6 +13,7 @@ from clawperator.phone.shell.android.base import (
     SHELL_UID,
     ServiceArguments,
     ServiceError,
+    number_error,
     read_int,
     security_error,
 )
@@ -185,7 +186,7 @@ def _read_extra(option: str, value: str) -> Extra:
         try:
             return int(value) if option == "--el" else float(value)
         except ValueError:
-            raise _number_error(value) from None
+            raise number_error(value) from None
     return value
 
 
@@ -193,11 +194,7 @@ def _read_flags(word: str) -> int:
     try:
         return int(word, 0) & 0xFFFFFFFF
     except ValueError:
-        raise _number_error(word) from None
-
-
-def _number_error(word: str) -> ServiceError:
-    return ServiceError(f'For input string: "{word[:200]}"', "java.lang.NumberFormatException")
+        raise number_error(word) from None
 
 
 def _fill_in(intent: Intent, word: str) -> Intent:
@@ -229,52 +226,24 @@ def _masked(uri: str) -> str:
 # Permissions and activities
 
 
+def _permissions(names: str) -> tuple[str, ...]:
+    return tuple(f"android.permission.{name}" for name in names.split())
+
+
 # Permissions that the user, or ``pm grant``, can grant and revoke.
-RUNTIME_PERMISSIONS = tuple(
-    f"android.permission.{name}"
-    for name in (
-        "ACCESS_BACKGROUND_LOCATION",
-        "ACCESS_COARSE_LOCATION",
-        "ACCESS_FINE_LOCATION",
-        "ACTIVITY_RECOGNITION",
-        "BLUETOOTH_ADVERTISE",
-        "BLUETOOTH_CONNECT",
-        "BLUETOOTH_SCAN",
-        "BODY_SENSORS",
-        "CALL_PHONE",
-        "CAMERA",
-        "GET_ACCOUNTS",
-        "NEARBY_WIFI_DEVICES",
-        "POST_NOTIFICATIONS",
-        "READ_CALENDAR",
-        "READ_CALL_LOG",
-        "READ_CONTACTS",
-        "READ_EXTERNAL_STORAGE",
-        "READ_MEDIA_AUDIO",
-        "READ_MEDIA_IMAGES",
-        "READ_MEDIA_VIDEO",
-        "READ_PHONE_NUMBERS",
-        "READ_PHONE_STATE",
-        "READ_SMS",
-        "RECEIVE_SMS",
-        "RECORD_AUDIO",
-        "SEND_SMS",
-        "WRITE_CALENDAR",
-        "WRITE_CALL_LOG",
-        "WRITE_CONTACTS",
-        "WRITE_EXTERNAL_STORAGE",
-    )
+RUNTIME_PERMISSIONS = _permissions(
+    "ACCESS_BACKGROUND_LOCATION ACCESS_COARSE_LOCATION ACCESS_FINE_LOCATION ACTIVITY_RECOGNITION"
+    " BLUETOOTH_ADVERTISE BLUETOOTH_CONNECT BLUETOOTH_SCAN BODY_SENSORS CALL_PHONE CAMERA GET_ACCOUNTS"
+    " NEARBY_WIFI_DEVICES POST_NOTIFICATIONS READ_CALENDAR READ_CALL_LOG READ_CONTACTS READ_EXTERNAL_STORAGE"
+    " READ_MEDIA_AUDIO READ_MEDIA_IMAGES READ_MEDIA_VIDEO READ_PHONE_NUMBERS READ_PHONE_STATE READ_SMS RECEIVE_SMS"
+    " RECORD_AUDIO SEND_SMS WRITE_CALENDAR WRITE_CALL_LOG WRITE_CONTACTS WRITE_EXTERNAL_STORAGE"
 )
 # Permissions that only ``pm grant`` can grant, for development tools.
-DEVELOPMENT_PERMISSIONS = tuple(
-    f"android.permission.{name}"
-    for name in ("DUMP", "PACKAGE_USAGE_STATS", "READ_LOGS", "SET_ANIMATION_SCALE", "WRITE_SECURE_SETTINGS")
+DEVELOPMENT_PERMISSIONS = _permissions(
+    "DUMP PACKAGE_USAGE_STATS READ_LOGS SET_ANIMATION_SCALE WRITE_SECURE_SETTINGS"
 )
 # Permissions that every app has and that cannot be revoked.
-INSTALL_PERMISSIONS = tuple(
-    f"android.permission.{name}"
-    for name in ("ACCESS_NETWORK_STATE", "ACCESS_WIFI_STATE", "INTERNET", "VIBRATE", "WAKE_LOCK")
-)
+INSTALL_PERMISSIONS = _permissions("ACCESS_NETWORK_STATE ACCESS_WIFI_STATE INTERNET VIBRATE WAKE_LOCK")
 GRANTABLE = frozenset((*RUNTIME_PERMISSIONS, *DEVELOPMENT_PERMISSIONS))
 
 _SETTINGS = "com.android.settings"

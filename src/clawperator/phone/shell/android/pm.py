@@ -294,32 +294,12 @@ _LISTS: dict[str, tuple[str, ...]] = {
     "users": ("Users:", "\tUserInfo{0:Owner:c13} running"),
 }
 _MATCH = "priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=true"
-_USAGE = """\
-Package manager (package) commands:
-  path PACKAGE
-  dump PACKAGE
-  list packages [-f] [-d] [-e] [-s] [-3] [-i] [-U] [--show-versioncode] [FILTER]
-  list features | libraries | permissions | users
-  has-feature FEATURE_NAME
-  resolve-activity [--brief] [--components] INTENT
-  query-activities [--brief] [--components] INTENT
-  install [-rtgdR] [-i INSTALLER] [-S BYTES] [PATH|-]
-  install-create [-rtgdR] [-S BYTES]
-  install-write [-S BYTES] SESSION_ID SPLIT_NAME [PATH|-]
-  install-commit SESSION_ID
-  install-abandon SESSION_ID
-  uninstall [-k] PACKAGE
-  clear PACKAGE
-  enable | disable | disable-user PACKAGE
-  grant | revoke PACKAGE PERMISSION
-  get-install-location
-"""
 
 
 @command("pm")
 def pm(process: ShellProcess) -> int:
     try:
-        return run_service(process, process.argv[1:], _HANDLERS, _USAGE)
+        return run_service(process, process.argv[1:], _HANDLERS, "Package manager (package)")
     except InstallError as e:
         process.write(f"Failure [{e}]\n")
         return 1

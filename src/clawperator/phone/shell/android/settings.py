@@ -20,22 +20,6 @@ _MAX_PROPERTIES = 2_000
 _MAX_PROPERTY_LENGTH = 91
 # The properties that the shell user may set.
 _WRITABLE_PROPERTIES = ("debug.", "log.", "persist.log.", "sys.usb.")
-_SETTINGS_USAGE = """\
-Settings provider (settings) commands:
-  get [--user USER_ID] NAMESPACE KEY
-  put [--user USER_ID] NAMESPACE KEY VALUE [TAG] [default]
-  delete [--user USER_ID] NAMESPACE KEY
-  list [--user USER_ID] NAMESPACE
-  NAMESPACE is one of {system, secure, global}, case-insensitive
-"""
-_IME_USAGE = """\
-ime <command>:
-  list [-a] [-s]
-  enable ID
-  disable ID
-  set ID
-  reset
-"""
 
 
 # Settings
@@ -46,7 +30,7 @@ def settings(process: ShellProcess) -> int:
     words = process.argv[1:]
     if words[:1] == ["--user"]:
         words = words[2:]
-    return run_service(process, words, _SETTINGS, _SETTINGS_USAGE)
+    return run_service(process, words, _SETTINGS, "Settings provider (settings)")
 
 
 def _namespace(arguments: ServiceArguments) -> str:
@@ -128,7 +112,7 @@ def setprop(process: ShellProcess) -> int:
 
 @command("ime")
 def ime(process: ShellProcess) -> int:
-    return run_service(process, process.argv[1:], _IME, _IME_USAGE)
+    return run_service(process, process.argv[1:], _IME, "Input method (ime)")
 
 
 def _list_keyboards(process: ShellProcess, arguments: ServiceArguments) -> int:
@@ -148,8 +132,7 @@ def _list_keyboards(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 def _change_keyboard(process: ShellProcess, arguments: ServiceArguments) -> int:
     done = {"enable": "enabled", "disable": "disabled", "set": "selected"}[arguments.command]
-    while arguments.option() is not None:
-        arguments.required()
+    arguments.options("--user")
     name = arguments.required()
     if name != KEYBOARD:
         return print_error(process, f"Unknown input method {name} cannot be {done} for user #0")
@@ -219,32 +202,20 @@ _IME: dict[str, Handler] = {
 _MIN_SIDE, _MAX_SIDE = 200, 8_000
 _MAX_DENSITY = 1_200
 _FIXED = "persist.wm.fixed_to_user_rotation"
-_USAGE = """\
-Window manager (window) commands:
-  size [reset|WxH|WdpxHdp] [-d DISPLAY_ID]
-  density [reset|DENSITY] [-d DISPLAY_ID]
-  user-rotation [-d DISPLAY_ID] [free|lock] [rotation]
-  set-user-rotation [free|lock] [rotation]
-  fixed-to-user-rotation [enabled|disabled|default]
-  dismiss-keyguard
-"""
 
 
 @command("wm")
 def wm(process: ShellProcess) -> int:
-    return run_service(process, process.argv[1:], _HANDLERS, _USAGE)
+    return run_service(process, process.argv[1:], _HANDLERS, "Window manager (window)")
 
 
 def _size(process: ShellProcess, arguments: ServiceArguments) -> int:
     manager, first = process.phone.windows, Display()
+    arguments.options("-d")
     given = arguments.next()
-    if given in {None, "-d"}:
-        now = manager.display
-        process.write(f"Physical size: {first.natural_width}x{first.natural_height}\n")
-        if (now.natural_width, now.natural_height) != (first.natural_width, first.natural_height):
-            process.write(f"Override size: {now.natural_width}x{now.natural_height}\n")
-        return 0
-    assert given is not None
+    if given is None:
+        pair = [f"{display.natural_width}x{display.natural_height}" for display in (first, manager.display)]
+        return _show(process, "size", *pair)
     if given == "reset":
         sizes = [first.natural_width, first.natural_height]
     else:
@@ -257,6 +228,11 @@ def _size(process: ShellProcess, arguments: ServiceArguments) -> int:
     return 0
 
 
+def _show(process: ShellProcess, name: str, physical: str, now: str) -> int:
+    override = f"Override {name}: {now}\n" if now != physical else ""
+    return process.write(f"Physical {name}: {physical}\n{override}")
+
+
 def _read_side(word: str, display: Display) -> int:
     if word.endswith("dp"):
         return read_int(word.removesuffix("dp")) * display.density // 160
@@ -265,13 +241,10 @@ def _read_side(word: str, display: Display) -> int:
 
 def _density(process: ShellProcess, arguments: ServiceArguments) -> int:
     manager, first = process.phone.windows, Display()
+    arguments.options("-d")
     given = arguments.next()
-    if given in {None, "-d"}:
-        process.write(f"Physical density: {first.density}\n")
-        if manager.display.density != first.density:
-            process.write(f"Override density: {manager.display.density}\n")
-        return 0
-    assert given is not None
+    if given is None:
+        return _show(process, "density", str(first.density), str(manager.display.density))
     density = first.density if given == "reset" else read_int(given)
     if density < 72:
         return print_error(process, "Error: density must be >= 72")
@@ -287,10 +260,8 @@ def _resize(process: ShellProcess, **changes: int) -> None:
 
 def _rotation(process: ShellProcess, arguments: ServiceArguments) -> int:
     phone = process.phone
+    arguments.options("-d")
     given = arguments.next()
-    if given == "-d":
-        arguments.required()
-        given = arguments.next()
     if given is None:
         free = phone.settings.get("system", "accelerometer_rotation") == "1"
         return process.write("free\n" if free else f"lock {phone.settings.get('system', 'user_rotation') or 0}\n")

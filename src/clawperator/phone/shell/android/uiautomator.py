@@ -6,6 +6,7 @@ from xml.sax.saxutils import quoteattr
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.android.base import print_error
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
+from clawperator.phone.shell.toybox.options import CommandOptions
 from clawperator.phone.storage.filesystem import resolve
 from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.write import write_hierarchy
@@ -19,22 +20,7 @@ Usage: uiautomator <subcommand> [options]
 
 Available subcommands:
 
-help: displays help message
-
-dump: creates an XML dump of current UI hierarchy
-    dump [--compressed][--windows][file]
-      [--compressed]: dumps compressed layout information.
-      [--windows]: dumps the hierarchies of all windows.
-      [file]: the location where the dumped XML should be stored, default is
-      {_DUMP_FILE}
-"""
-_SCREENCAP_USAGE = """\
-usage: screencap [-hp] [-d display-id] [FILENAME]
-   -h: this message
-   -p: save the file as a png.
-   -d: specify the display ID to capture.
-If FILENAME ends with .png it will be saved as a png.
-If FILENAME is not given, the results will be printed to stdout.
+dump [--compressed][--windows][file]: writes the current UI hierarchy as XML, by default to {_DUMP_FILE}
 """
 
 
@@ -133,22 +119,12 @@ def _every_window(phone: Phone) -> str:
 
 @command("screencap")
 def screencap(process: ShellProcess) -> int:
-    words = process.argv[1:]
-    png, path = False, None
-    while words:
-        word = words.pop(0)
-        if word == "-d":
-            display = words.pop(0) if words else ""
-            if display not in {DISPLAY_ID, "0"}:
-                return print_error(process, f"Display Id '{display}' is not valid.", 1)
-        elif word == "-p":
-            png = True
-        elif word.startswith("-") and word != "-":
-            process.write(_SCREENCAP_USAGE)
-            return 0 if word == "-h" else 1
-        else:
-            path = word
-    as_png = png or (path is not None and path.endswith(".png"))
+    options = CommandOptions(process, "p", "d")
+    display = options.value("d")
+    if display not in {None, DISPLAY_ID, "0"}:
+        return print_error(process, f"Display Id '{display}' is not valid.", 1)
+    path = options.operands[-1] if options.operands else None
+    as_png = "p" in options or (path is not None and path.endswith(".png"))
     image = process.phone.screenshot() if as_png else process.phone.raw_screenshot()
     if path is None:
         process.stdout.write(image)

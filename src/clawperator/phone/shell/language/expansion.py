@@ -17,28 +17,15 @@ from clawperator.phone.shell.language.state import ShellError, ShellState
 # Integer arithmetic of ``$((...))``: 64 bits, C's operators, variables by name
 
 _TOKEN = re.compile(
-    r"\s*(?:(0[xX][0-9a-fA-F]+|\d+)|([A-Za-z_]\w*)|(<<=|>>=|&&|\|\||<<|>>|[-+*/%&|^<>=!]=|[-+*/%&|^<>=!~?:(),]))"
+    r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<=|>>=|&&|\|\||<<|>>|[-+*/%&|^<>=!]=|[-+*/%&|^<>=!~?:(),])"
 )
-_LEVELS: tuple[tuple[str, ...], ...] = (
-    ("||",),
-    ("&&",),
-    ("|",),
-    ("^",),
-    ("&",),
-    ("==", "!="),
-    ("<", ">", "<=", ">="),
-    ("<<", ">>"),
-    ("+", "-"),
-    ("*", "/", "%"),
-)
-_ASSIGNMENTS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 _MAX_DEPTH = 20
 _MAX_TOKENS = 10_000
 
 
-def evaluate(text: str, variables: MutableMapping[str, str]) -> int:
-    """The value of an expression. Assignments in it change ``variables``. ``ShellError`` when it is invalid."""
-    return _Evaluation(text, variables).evaluate()
+def _evaluate(shell: ShellState, expression: Word) -> int:
+    """The value of an expression. Assignments in it change variables. ``ShellError`` when it is invalid."""
+    return _Evaluation(expand_text(shell, expression), shell.variables).evaluate()
 
 
 def _wrap(value: int) -> int:
@@ -51,91 +38,98 @@ def _divide(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-_OPERATIONS: dict[str, Callable[[int, int], int]] = {
-    "||": lambda a, b: int(bool(a or b)),
-    "&&": lambda a, b: int(bool(a and b)),
-    "|": lambda a, b: a | b,
-    "^": lambda a, b: a ^ b,
-    "&": lambda a, b: a & b,
-    "==": lambda a, b: int(a == b),
-    "!=": lambda a, b: int(a != b),
-    "<": lambda a, b: int(a < b),
-    ">": lambda a, b: int(a > b),
-    "<=": lambda a, b: int(a <= b),
-    ">=": lambda a, b: int(a >= b),
-    "<<": lambda a, b: a << (b & 63),
-    ">>": lambda a, b: a >> (b & 63),
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": _divide,
-    "%": lambda a, b: a - b * _divide(a, b),
+# The binary operators with their precedence; the highest binds first.
+_BINARY: dict[str, tuple[int, Callable[[int, int], int]]] = {
+    "||": (0, lambda a, b: int(bool(a or b))),
+    "&&": (1, lambda a, b: int(bool(a and b))),
+    "|": (2, lambda a, b: a | b),
+    "^": (3, lambda a, b: a ^ b),
+    "&": (4, lambda a, b: a & b),
+    "==": (5, lambda a, b: int(a == b)),
+    "!=": (5, lambda a, b: int(a != b)),
+    "<": (6, lambda a, b: int(a < b)),
+    ">": (6, lambda a, b: int(a > b)),
+    "<=": (6, lambda a, b: int(a <= b)),
+    ">=": (6, lambda a, b: int(a >= b)),
+    "<<": (7, lambda a, b: a << (b & 63)),
+    ">>": (7, lambda a, b: a >> (b & 63)),
+    "+": (8, lambda a, b: a + b),
+    "-": (8, lambda a, b: a - b),
+    "*": (9, lambda a, b: a * b),
+    "/": (9, _divide),
+    "%": (9, lambda a, b: a - b * _divide(a, b)),
 }
 
 
 class _Evaluation:
     def __init__(self, text: str, variables: MutableMapping[str, str]) -> None:
         self._variables = variables
-        self._text = text
+        self._text = text = text.strip()
         self._tokens: list[str] = []
         self._at = 0
         self._depth = 0
-        position, text = 0, text.rstrip()
+        position = 0
         while position < len(text):
             match = _TOKEN.match(text, position)
             if match is None or len(self._tokens) > _MAX_TOKENS:
                 raise ShellError(f"{text}: unexpected '{text[position:].strip()[:20]}'")
-            self._tokens.append(match[1] or match[2] or match[3])
+            self._tokens.append(match[1])
             position = match.end()
+        self._tokens.append("")  # the end
 
     def evaluate(self) -> int:
-        if not self._tokens:
-            return 0
-        value = self._assignment()
+        value = self._assignment() if self._text else 0
         while self._take(","):
             value = self._assignment()
-        if self._at < len(self._tokens):
-            raise self._unexpected()
+        self._expect("")
         return value
 
-    def _unexpected(self) -> ShellError:
-        token = self._tokens[self._at] if self._at < len(self._tokens) else "end of expression"
-        return ShellError(f"{self._text.strip()}: unexpected '{token}'")
+    @property
+    def _token(self) -> str:
+        return self._tokens[self._at]
 
-    def _take(self, *tokens: str) -> str | None:
-        if self._at < len(self._tokens) and self._tokens[self._at] in tokens:
-            self._at += 1
-            return self._tokens[self._at - 1]
-        return None
+    def _take(self, *tokens: str) -> str:
+        token = self._token
+        if token not in tokens:
+            return ""
+        self._at += 1
+        return token
+
+    def _expect(self, token: str) -> None:
+        if self._token != token:
+            raise self._unexpected()
+        self._at += 1
+
+    def _unexpected(self) -> ShellError:
+        return ShellError(f"{self._text}: unexpected '{self._token or 'end of expression'}'")
 
     def _assignment(self) -> int:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise ShellError("expression nested too deeply")
-        name, operator = (*self._tokens[self._at : self._at + 2], "", "")[:2]
-        if operator in _ASSIGNMENTS and (name[:1].isalpha() or name[:1] == "_"):
+        name, sign = (*self._tokens[self._at : self._at + 2], "")[:2]
+        if sign.endswith("=") and sign not in _BINARY and _is_name(name):
             self._at += 2
             value = self._assignment()
-            if operator != "=":
-                value = _wrap(_OPERATIONS[operator[:-1]](self._value(name), value))
+            if sign != "=":
+                value = _wrap(_BINARY[sign[:-1]][1](self._value(name), value))
             self._variables[name] = str(value)
         else:
-            value = self._binary(0)
+            value = self._binary()
             if self._take("?"):
                 yes = self._assignment()
-                if not self._take(":"):
-                    raise self._unexpected()
+                self._expect(":")
                 no = self._assignment()
                 value = yes if value else no
         self._depth -= 1
         return value
 
-    def _binary(self, level: int) -> int:
-        if level == len(_LEVELS):
-            return self._unary()
-        value = self._binary(level + 1)
-        while operator := self._take(*_LEVELS[level]):
-            value = _wrap(_OPERATIONS[operator](value, self._binary(level + 1)))
+    def _binary(self, lowest: int = 0) -> int:
+        """The value of operands with operators of at least this precedence between them."""
+        value = self._unary()
+        while (found := _BINARY.get(self._token)) is not None and found[0] >= lowest:
+            self._at += 1
+            value = _wrap(found[1](value, self._binary(found[0] + 1)))
         return value
 
     def _unary(self) -> int:
@@ -148,19 +142,15 @@ class _Evaluation:
         return _wrap(value)
 
     def _primary(self) -> int:
+        token = self._token
         if self._take("("):
             value = self._assignment()
-            if not self._take(")"):
-                raise self._unexpected()
+            self._expect(")")
             return value
-        token = self._tokens[self._at] if self._at < len(self._tokens) else ""
-        if token[:1].isdigit():
-            self._at += 1
-            return _wrap(_number(token))
-        if token[:1].isalpha() or token[:1] == "_":
-            self._at += 1
-            return self._value(token)
-        raise self._unexpected()
+        if not token[:1].isdigit() and not _is_name(token):
+            raise self._unexpected()
+        self._at += 1
+        return self._value(token) if _is_name(token) else _wrap(_number(token))
 
     def _value(self, name: str) -> int:
         text = self._variables.get(name, "").strip() or "0"
@@ -168,6 +158,10 @@ class _Evaluation:
             return _wrap(_number(text.removeprefix("-")) * (-1 if text.startswith("-") else 1))
         except ValueError:
             raise ShellError(f"{text[:40]}: bad number") from None
+
+
+def _is_name(token: str) -> bool:
+    return token[:1].isalpha() or token[:1] == "_"
 
 
 def _number(text: str) -> int:
@@ -231,8 +225,7 @@ def _pieces(shell: ShellState, word: Word) -> Iterator[Piece]:
             case CommandSubstitution(body=body, quoted=quoted):
                 yield shell.substitute(body), "quoted" if quoted else "split"
             case ArithmeticExpansion(expression=expression, quoted=quoted):
-                value = evaluate(expand_text(shell, expression), shell.variables)
-                yield str(value), "quoted" if quoted else "split"
+                yield str(_evaluate(shell, expression)), "quoted" if quoted else "split"
 
 
 def _expand_variable(shell: ShellState, part: Variable) -> Iterator[Piece]:
@@ -327,12 +320,9 @@ def _apply_operator(shell: ShellState, part: Variable, value: str) -> str:
 
 
 def _substring(shell: ShellState, part: Variable, value: str) -> str:
-    start = evaluate(expand_text(shell, part.word), shell.variables)
-    length = None if part.second is None else evaluate(expand_text(shell, part.second), shell.variables)
-    start = max(len(value) + start, 0) if start < 0 else start
-    if length is None:
-        return value[start:]
-    return value[start : start + length] if length >= 0 else value[start:length]
+    start = _evaluate(shell, part.word)
+    value = value[max(len(value) + start, 0) if start < 0 else start :]
+    return value if part.second is None else value[: _evaluate(shell, part.second)]
 
 
 def _replace(value: str, pattern: Pattern, replacement: str, *, every: bool) -> str:

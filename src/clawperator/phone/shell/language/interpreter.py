@@ -12,8 +12,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from typing import Any, TypeAlias
 
-from msgspec import Struct
-
 from clawperator.errors import ClawError, ClawperatorException
 from clawperator.phone.core.phone import Phone
 from clawperator.phone.shell.language.expansion import expand_fields, expand_pattern, expand_text
@@ -49,9 +47,15 @@ from clawperator.phone.shell.language.state import (
     join_thread,
     start_thread,
 )
-from clawperator.phone.shell.pipes import CancelEvent, ClosedStream, FixedInput, InputStream, OutputStream, Pipe
+from clawperator.phone.shell.pipes import (
+    CancelEvent,
+    CapturedOutput,
+    ClosedStream,
+    InputStream,
+    OutputStream,
+    Pipe,
+)
 from clawperator.phone.shell.process import (
-    COMMANDS,
     INTERRUPTED,
     NOT_EXECUTABLE,
     NOT_FOUND,
@@ -233,30 +237,20 @@ def _exec(shell: "Interpreter", argv: list[str]) -> int:
 @builtin("command")
 def _command(shell: "Interpreter", argv: list[str]) -> int:
     words = argv[1:]
-    if words[:1] in (["-v"], ["-V"]):
-        return max((_describe(shell, word, full=words[0] == "-V") for word in words[1:]), default=0)
+    if words[:1] == ["-v"]:
+        return max((_describe(shell, word) for word in words[1:]), default=0)
     words = words[1:] if words[:1] in (["-p"], ["--"]) else words
     return shell.run_argv(words, functions=False) if words else 0
 
 
-@builtin("type")
-def _type(shell: "Interpreter", argv: list[str]) -> int:
-    return max((_describe(shell, word, full=True) for word in argv[1:]), default=0)
-
-
-def _describe(shell: "Interpreter", word: str, *, full: bool) -> int:
-    """Print what a name resolves to."""
-    if word in shell.functions:
-        shell.write(f"{word} is a function\n" if full else f"{word}\n")
-    elif word in BUILTINS:
-        shell.write(f"{word} is a shell builtin\n" if full else f"{word}\n")
-    elif word.rpartition("/")[2] in COMMANDS:
-        path = word if "/" in word else f"/system/bin/{word}"
-        shell.write(f"{word} is {path}\n" if full else f"{path}\n")
+def _describe(shell: "Interpreter", word: str) -> int:
+    """Print what a name resolves to. 1 when it is unknown."""
+    if word in shell.functions or word in BUILTINS or ("/" in word and find_command(word)):
+        shell.write(f"{word}\n")
+    elif find_command(word):
+        shell.write(f"/system/bin/{word}\n")
     else:
-        if full:
-            shell.write(f"{word} not found\n")
-        return NOT_FOUND if full else 1
+        return 1
     return 0
 
 
@@ -266,13 +260,6 @@ def _wait(shell: "Interpreter", argv: list[str]) -> int:  # noqa: ARG001 - a bui
         job.attached = True
     shell.wait_for_jobs()
     return shell.jobs[-1].status if shell.jobs else 0
-
-
-@builtin("umask")
-def _umask(shell: "Interpreter", argv: list[str]) -> int:
-    if len(argv) > 1:
-        return shell.report_error("umask: not permitted")
-    return shell.write("0022\n")
 
 
 @builtin("read")
@@ -322,12 +309,10 @@ def _run_redirected(shell: "Interpreter", redirections: tuple[Redirection, ...],
     """Run something with other streams, which are closed and restored afterwards."""
     if not redirections:
         return run()
-    before, streams = shell.streams, dict(shell.streams)
+    before = shell.streams
     try:
         with ExitStack() as files:
-            for redirection in redirections:
-                _apply(shell, redirection, streams, files)
-            shell.streams = streams
+            shell.streams = _redirected(shell, redirections, files)
             return run()
     except RedirectionError as e:
         shell.streams = before
@@ -336,18 +321,18 @@ def _run_redirected(shell: "Interpreter", redirections: tuple[Redirection, ...],
         shell.streams = before
 
 
-def _redirect_permanently(shell: "Interpreter", redirections: tuple[Redirection, ...]) -> None:
-    """Redirect the shell's own streams, as ``exec`` with no command does. The files stay open."""
+def _redirected(shell: "Interpreter", redirections: tuple[Redirection, ...], files: ExitStack) -> Streams:
+    """The shell's streams after redirections. ``files`` gets those that they open."""
     streams = dict(shell.streams)
     for redirection in redirections:
-        _apply(shell, redirection, streams, None)
-    shell.streams = streams
+        _apply(shell, redirection, streams, files)
+    return streams
 
 
-def _apply(shell: "Interpreter", redirection: Redirection, streams: Streams, files: ExitStack | None) -> None:
+def _apply(shell: "Interpreter", redirection: Redirection, streams: Streams, files: ExitStack) -> None:
     text = expand_text(shell, redirection.word)
     if redirection.operator == "<<":
-        streams[redirection.fd] = _usable(redirection.fd, FixedInput(encode(text)))
+        streams[redirection.fd] = _usable(redirection.fd, io.BytesIO(encode(text)))
     elif redirection.operator in {"<&", ">&"}:
         if text == "-":
             streams[redirection.fd] = ClosedStream()
@@ -365,9 +350,7 @@ def _apply(shell: "Interpreter", redirection: Redirection, streams: Streams, fil
         except OSError as e:
             verb = "open" if mode == "rb" else "create"
             raise RedirectionError(f"can't {verb} {text}: {reason(e)}") from None
-        if files:
-            files.enter_context(file)
-        streams[redirection.fd] = file
+        streams[redirection.fd] = files.enter_context(file)
         if redirection.operator == "&>":
             streams[2] = file
 
@@ -474,7 +457,7 @@ def _run_simple(shell: "Interpreter", command: SimpleCommand) -> int:
         shell.write_error(f"+ {' '.join(argv)}")
     if argv == ["exec"]:
         try:
-            _redirect_permanently(shell, command.redirections)
+            shell.streams = _redirected(shell, command.redirections, ExitStack())  # the files stay open
         except RedirectionError as e:
             shell.report_error(str(e))
             raise Exit(1) from None
@@ -820,23 +803,6 @@ def sh(process: ShellProcess) -> int:
 # Scripts with a limit for their time and output
 
 
-class _LimitedOutput(Struct):
-    """Collects output up to a limit, then drops the rest and cancels the command."""
-
-    _max_bytes: int
-    _cancelled: threading.Event
-    data: bytearray = bytearray()
-    is_over: bool = False
-
-    def write(self, data: bytes, /) -> int:
-        if len(self.data) + len(data) > self._max_bytes:
-            self.is_over = True
-            self._cancelled.set()
-        else:
-            self.data += data
-        return len(data)
-
-
 def run_limited(
     script: str | bytes, phone: Phone, stdin: bytes, *, seconds: float, max_bytes: int
 ) -> tuple[int, bytes, bytes]:
@@ -846,7 +812,7 @@ def run_limited(
     ``max_bytes``.
     """
     cancelled = threading.Event()
-    out, err = _LimitedOutput(max_bytes, cancelled), _LimitedOutput(max_bytes, cancelled)
+    out, err = CapturedOutput(max_bytes + 1), CapturedOutput(max_bytes + 1)
     late = threading.Timer(seconds, cancelled.set)
     late.daemon = True
     late.start()
@@ -856,9 +822,9 @@ def run_limited(
         )
     finally:
         late.cancel()
-    if not cancelled.is_set():
+    is_over = max(len(out.data), len(err.data)) > max_bytes
+    if not is_over and not cancelled.is_set():
         return code, bytes(out.data), bytes(err.data)
-    is_over = out.is_over or err.is_over
     reason = f"more than {max_bytes} bytes of output" if is_over else f"no end within {seconds:g} seconds"
     raise ClawError(
         "DEVICE_SHELL_UNAVAILABLE",

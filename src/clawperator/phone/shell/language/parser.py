@@ -6,6 +6,7 @@ before a syntax error still run. Nesting is limited: no input can exhaust the st
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -184,7 +185,7 @@ def unescape(text: str, *, zero_octal: bool = False) -> str:
 
 # Words that end a list, and those that start a compound command.
 _CLOSERS = frozenset(("then", "elif", "else", "fi", "do", "done", "esac", "}"))
-_OPENERS = frozenset(("if", "while", "until", "for", "case", "{"))
+_OPENERS = frozenset(("(", "if", "while", "until", "for", "case", "{"))
 _BLANKS = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
@@ -195,14 +196,21 @@ _REDIRECTION = re.compile(r"(\d?)(<<-|<<|>>|<>|>\||<&|>&|<|>)|(&>)")
 class Parser:
     """Parses one script. Iterating gives its lines, each parsed on demand."""
 
-    def __init__(self, text: str, depth: int = 0, documents: dict[int, int] | None = None) -> None:
+    def __init__(self, text: str, depth: int = 0) -> None:
         self.text = text
         self.position = 0
         self.depth = depth
         # Maps the end of a line to where the script continues after the line's here-documents.
-        self._documents = {} if documents is None else documents
-        if depth > MAX_NESTING:
+        self._documents: dict[int, int] = {}
+
+    @contextmanager
+    def _nested(self) -> Iterator[None]:
+        """Read one level deeper. ``ShellSyntaxError`` beyond ``MAX_NESTING``."""
+        self.depth += 1
+        if self.depth > MAX_NESTING:
             raise ShellSyntaxError("syntax error: nested too deeply")
+        yield
+        self.depth -= 1
 
     # Words
 
@@ -215,25 +223,26 @@ class Parser:
 
     def read_word(self) -> Word:
         """Read the word at this position; empty when there is none."""
-        parts: list[Part] = []
-        while not self.at_end:
-            if match := _PLAIN.match(self.text, self.position):
+        return _expand_tilde(tuple(self._read_parts(_PLAIN, " \t\n;&|<>()", quoted=False)))
+
+    def _read_parts(self, plain: re.Pattern[str], stop: str, *, quoted: bool) -> Iterator[Part]:
+        """Read to one of the characters of ``stop``, or to the end."""
+        while (c := self.peek()) and c not in stop:
+            if match := plain.match(self.text, self.position):
                 self.position = match.end()
-                parts.append(LiteralText(match[0], quoted=False))
-                continue
-            c = self.peek()
-            if c == "\\":
-                parts.extend(self._read_escaped())
-            elif c == "'":
-                parts.append(self._read_single())
+                yield LiteralText(match[0], quoted=False)
+            elif c == "\\":
+                yield from self._read_escaped()
+            elif c == "'" and not quoted:
+                yield LiteralText(self._read_enclosed("'"), quoted=True)
             elif c == '"':
                 self.position += 1
-                parts.extend(self.read_quoted('"'))
+                yield from self.read_quoted('"')
             elif c in "$`":
-                parts.append(self._read_dollar(quoted=False))
+                yield self._read_dollar(quoted=quoted)
             else:
-                break
-        return _expand_tilde(tuple(parts))
+                self.position += 1
+                yield LiteralText(c, quoted=False)
 
     def read_quoted(self, end: str) -> Word:
         """Read double-quoted text to after the closing quote. Without ``end``, read to the end."""
@@ -270,17 +279,20 @@ class Parser:
             return LiteralText("", quoted=True)
         return LiteralText(c if c and c in special else "\\" + c, quoted=True)
 
-    def _read_single(self) -> LiteralText:
-        end = self.text.find("'", self.position + 1)
-        if end < 0:
+    def _read_enclosed(self, mark: str, *, escapes: bool = False) -> str:
+        """Read to after the next ``mark``; return what is between the two. ``escapes`` may hide marks in it."""
+        inside = rf"(?:[^{mark}\\]|\\.)*" if escapes else f"[^{mark}]*"
+        match = re.compile(f"{mark}({inside}){mark}", re.DOTALL).match(self.text, self.position)
+        if match is None:
             raise UnfinishedError("no closing quote")
-        text = self.text[self.position + 1 : end]
-        self.position = end + 1
-        return LiteralText(text, quoted=True)
+        self.position = match.end()
+        return match[1]
 
     def _read_dollar(self, *, quoted: bool) -> Part:
         if self.peek() == "`":
-            return CommandSubstitution(self._read_backquoted(quoted=quoted), quoted)
+            escaped = r'\\([$`\\"])' if quoted else r"\\([$`\\])"
+            script = re.sub(escaped, r"\1", self._read_enclosed("`", escapes=True))
+            return CommandSubstitution(self.inner(script).read_whole(), quoted)
         self.position += 1
         if self.peek(2) == "((" and (end := self._find_arithmetic_end()):
             expression = self.inner(self.text[self.position + 2 : end]).read_quoted("")
@@ -288,18 +300,18 @@ class Parser:
             return ArithmeticExpansion(expression, quoted)
         if self.peek() == "(":
             self.position += 1
-            return CommandSubstitution(self.read_substitution(), quoted)
+            with self._nested():
+                body = self._read_list()
+            if self.peek() != ")":
+                raise self._syntax_error("$(")
+            self.position += 1  # what follows is part of the same word
+            return CommandSubstitution(body, quoted)
         if self.peek() == "{":
             self.position += 1
-            self.depth += 1
-            if self.depth > MAX_NESTING:
-                raise ShellSyntaxError("syntax error: nested too deeply")
-            try:
+            with self._nested():
                 return self._read_braces(quoted=quoted)
-            finally:
-                self.depth -= 1
         if self.peek() == "'" and not quoted:
-            return self._read_ansi()
+            return LiteralText(unescape(self._read_enclosed("'", escapes=True)), quoted=True)
         if match := _PARAMETER.match(self.text, self.position):
             self.position = match.end()
             return Variable(match[0], quoted)
@@ -317,21 +329,6 @@ class Parser:
             elif c == ")":
                 return at if self.text[at + 1 : at + 2] == ")" else None
         raise UnfinishedError("syntax error: unmatched '(('")
-
-    def _read_ansi(self) -> LiteralText:
-        match = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL).match(self.text, self.position)
-        if match is None:
-            raise UnfinishedError("no closing quote")
-        self.position = match.end()
-        return LiteralText(unescape(match[1]), quoted=True)
-
-    def _read_backquoted(self, *, quoted: bool) -> CommandList:
-        match = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL).match(self.text, self.position)
-        if match is None:
-            raise UnfinishedError("no closing quote")
-        self.position = match.end()
-        special = r'\\([$`\\"])' if quoted else r"\\([$`\\])"
-        return self.inner(re.sub(special, r"\1", match[1])).read_whole()
 
     def _read_braces(self, *, quoted: bool) -> Variable:
         start = self.position - 2
@@ -355,28 +352,11 @@ class Parser:
 
     def _read_in_braces(self, separator: str, *, quoted: bool) -> tuple[Word, bool]:
         """Read a word to after ``}`` or the separator. True when it ended at the brace."""
-        parts: list[Part] = []
-        while not self.at_end:
-            c = self.peek()
-            if c in ("}", separator):
-                self.position += 1
-                return tuple(parts), c == "}"
-            if match := _PLAIN_IN_BRACES.match(self.text, self.position):
-                self.position = match.end()
-                parts.append(LiteralText(match[0], quoted=False))
-            elif c == "\\":
-                parts.extend(self._read_escaped())
-            elif c == "'" and not quoted:
-                parts.append(self._read_single())
-            elif c == '"':
-                self.position += 1
-                parts.extend(self.read_quoted('"'))
-            elif c in "$`":
-                parts.append(self._read_dollar(quoted=quoted))
-            else:
-                self.position += 1
-                parts.append(LiteralText(c, quoted=False))
-        raise UnfinishedError("syntax error: unmatched '{'")
+        parts = tuple(self._read_parts(_PLAIN_IN_BRACES, "}" + separator, quoted=quoted))
+        if self.at_end:
+            raise UnfinishedError("syntax error: unmatched '{'")
+        self.position += 1
+        return parts, self.text[self.position - 1] == "}"
 
     def _bad_substitution(self, start: int) -> ShellSyntaxError:
         end = self.text.find("}", start) + 1
@@ -396,19 +376,10 @@ class Parser:
                 raise unexpected(self._token())
             yield lines
 
-    def read_substitution(self) -> CommandList:
-        """Read the script of ``$( )``, from after the opening parenthesis to after the closing one."""
-        reader = Parser(self.text, self.depth + 1, self._documents)
-        reader.position = self.position
-        body = reader._read_list()
-        if reader.peek() != ")":
-            raise reader._syntax_error("$(")
-        self.position = reader.position + 1  # what follows is part of the same word
-        return body
-
     def inner(self, text: str) -> "Parser":
         """A parser of a nested text."""
-        return Parser(text, self.depth + 1)
+        with self._nested():
+            return Parser(text, self.depth)
 
     def read_whole(self) -> CommandList:
         """Parse everything to the end."""
@@ -450,9 +421,8 @@ class Parser:
         return Pipeline(tuple(stages), negated)
 
     def _read_command(self) -> CommandNode:
-        word = self._bare_word()
         function = _FUNCTION.match(self.text, self.position)
-        if self.peek() == "(" or word in _OPENERS:
+        if self._opener() in _OPENERS:
             return self._read_compound()
         if function and (function[1] or function[2]) not in _OPENERS | _CLOSERS:
             self.position = function.end()
@@ -479,36 +449,37 @@ class Parser:
                 return SimpleCommand(tuple(assignments), tuple(words), tuple(redirections))
 
     def _read_compound(self) -> CompoundCommand:
-        reader = Parser(self.text, self.depth + 1, self._documents)
-        reader.position = self.position
-        opener = "(" if self.peek() == "(" else self._bare_word()
-        reader.position += len(opener)
-        if opener == "(":
-            body = reader._read_list()
-            reader._expect(")", "(")
-            found: CompoundCommand = CommandGroup(body, subshell=True)
-        elif opener == "{":
-            body = reader._read_list()
-            reader._expect("}", "{")
-            found = CommandGroup(body, subshell=False)
-        elif opener == "if":
-            found = reader._read_if()
-        elif opener in {"while", "until"}:
-            condition = reader._read_list()
-            found = WhileLoop(condition, reader._read_do(opener), opener == "until")
-        elif opener == "for":
-            found = reader._read_for()
-        elif opener == "case":
-            found = reader._read_case()
-        else:
+        opener = self._opener()
+        if opener not in _OPENERS:
             raise self._syntax_error()
-        self.position = reader.position
+        self.position += len(opener)
+        with self._nested():
+            found = self._read_compound_body(opener)
         redirections = []
         self._skip_blanks()
         while redirection := self._read_redirection():
             redirections.append(redirection)
             self._skip_blanks()
         return replace(found, redirections=tuple(redirections)) if redirections else found
+
+    def _opener(self) -> str:
+        return "(" if self.peek() == "(" else self._bare_word()
+
+    def _read_compound_body(self, opener: str) -> CompoundCommand:
+        match opener:
+            case "if":
+                return self._read_if()
+            case "for":
+                return self._read_for()
+            case "case":
+                return self._read_case()
+            case "while" | "until":
+                condition = self._read_list()
+                return WhileLoop(condition, self._read_do(opener), opener == "until")
+            case _:
+                body = self._read_list()
+                self._expect(")" if opener == "(" else "}", opener)
+                return CommandGroup(body, subshell=opener == "(")
 
     def _read_if(self) -> IfCommand:
         branches = []

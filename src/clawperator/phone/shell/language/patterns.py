@@ -4,12 +4,13 @@ A pattern is matched in one pass: all positions in the pattern are tracked at on
 no pattern is slow.
 """
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable
 from typing import TypeAlias
 
 # Text, and whether it is quoted and therefore literal.
 Segments: TypeAlias = "list[tuple[str, bool]]"
-Test: TypeAlias = "Callable[[str], bool]"
+Test: TypeAlias = Callable[[str], object]
 
 
 def is_pattern(segments: Segments) -> bool:
@@ -85,16 +86,17 @@ class Pattern:
         return mask
 
 
-_CLASSES: dict[str, Test] = {
-    "alpha": str.isalpha,
-    "digit": str.isdigit,
-    "alnum": str.isalnum,
-    "upper": str.isupper,
-    "lower": str.islower,
-    "space": str.isspace,
-    "blank": lambda c: c in " \t",
-    "punct": lambda c: c.isascii() and c.isprintable() and not c.isalnum() and c != " ",
-    "xdigit": lambda c: c in "0123456789abcdefABCDEF",
+# The named classes of characters, as parts of a bracket expression of ``re``.
+CLASSES = {
+    "alpha": "A-Za-z",
+    "digit": "0-9",
+    "alnum": "A-Za-z0-9",
+    "upper": "A-Z",
+    "lower": "a-z",
+    "space": r" \t-\r",
+    "blank": r" \t",
+    "punct": "!-/:-@\\[-`{-~",
+    "xdigit": "0-9A-Fa-f",
 }
 
 
@@ -102,38 +104,24 @@ def _read_class(characters: "list[tuple[str, bool]]", at: int) -> "tuple[int, Te
     """Read a bracket expression after its ``[``: its end and its test. None when it is not closed."""
     negated = at < len(characters) and characters[at] in (("!", False), ("^", False))
     at += negated
-    single: set[str] = set()
-    ranges: list[tuple[str, str]] = []
-    named: list[Test] = []
+    accepted = "\\0"  # no text holds it: without any other character the class is empty
     start = at
     while at < len(characters):
         c, quoted = characters[at]
         if c == "]" and not quoted and at > start:
-            return at + 1, _accept(single, ranges, named, negated=negated)
+            return at + 1, re.compile(f"[{'^' * negated}{accepted}]").fullmatch
         if c == "[" and not quoted and characters[at + 1 : at + 2] == [(":", False)]:
-            name = _text(characters[at + 2 : at + 10]).partition(":]")[0]
-            if name in _CLASSES:
-                named.append(_CLASSES[name])
+            name = "".join(each for each, _ in characters[at + 2 : at + 10]).partition(":]")[0]
+            if name in CLASSES:
+                accepted += CLASSES[name]
                 at += len(name) + 4
                 continue
         if characters[at + 1 : at + 2] == [("-", False)] and at + 2 < len(characters):
             end = characters[at + 2]
             if end != ("]", False):
-                ranges.append((c, end[0]))
+                accepted += f"{re.escape(c)}-{re.escape(end[0])}" if c <= end[0] else ""
                 at += 3
                 continue
-        single.add(c)
+        accepted += re.escape(c)
         at += 1
     return None
-
-
-def _text(characters: Iterable[tuple[str, bool]]) -> str:
-    return "".join(c for c, _ in characters)
-
-
-def _accept(single: set[str], ranges: "list[tuple[str, str]]", named: list[Test], *, negated: bool) -> Test:
-    def accepts(c: str) -> bool:
-        inside = c in single or any(a <= c <= b for a, b in ranges) or any(test(c) for test in named)
-        return inside != negated
-
-    return accepts

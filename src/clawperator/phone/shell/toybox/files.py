@@ -1,17 +1,15 @@
 """Commands about files: find them, describe them, change them."""
 
 import errno
-import os
 import re
 import stat
 import time
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
 from clawperator.phone.shell.language.patterns import Pattern
-from clawperator.phone.shell.process import ShellProcess, command, encode, reason
+from clawperator.phone.shell.process import ShellProcess, command, reason
 from clawperator.phone.shell.toybox.options import CommandOptions, OptionError, read_blocks, require_operands
 from clawperator.phone.shell.toybox.system import read_date
 from clawperator.phone.storage.filesystem import ALIASES, SHARED, FileStat
@@ -20,11 +18,12 @@ from clawperator.phone.storage.filesystem import ALIASES, SHARED, FileStat
 
 
 class ListedFile(Struct, frozen=True):
-    """A file: the name to print, its path and its status."""
+    """A file: the name to print, its path and its status; ``depth`` is how far it is below where a walk began."""
 
     name: str
     path: str
     status: FileStat
+    depth: int = 0
 
 
 def join(folder: str, name: str) -> str:
@@ -35,20 +34,18 @@ def _base_name(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
-def walk(process: ShellProcess, name: str) -> Iterator[tuple[ListedFile, int]]:
-    """A file or folder and all below it with their depth, folders first. Errors are printed and skipped."""
+def walk(process: ShellProcess, name: str) -> Iterator[ListedFile]:
+    """A file or folder and all below it, folders first. Errors are printed and skipped."""
     storage = process.phone.storage
     pending = [(name, 0)]
     while pending and not process.cancelled.is_set():
         shown, depth = pending.pop()
         try:
             path = process.path(shown)
-            file = ListedFile(shown, path, storage.stat(path))
-            yield file, depth
+            file = ListedFile(shown, path, storage.stat(path), depth)
+            yield file
             if file.status.is_dir:
                 pending += [(join(shown, child), depth + 1) for child in reversed(storage.list(path))]
-        except BrokenPipeError:
-            raise
         except OSError as e:
             process.failed(shown, e)
 
@@ -57,10 +54,8 @@ def walk(process: ShellProcess, name: str) -> Iterator[tuple[ListedFile, int]]:
 
 
 class _FindOptions(Struct):
-    """The expression of a ``find`` command line."""
+    """The expression of a ``find`` command line. ``run`` is the command of ``-exec``."""
 
-    deepest: int = 1_000_000
-    shallowest: int = 0
     tests: list[Callable[[ListedFile], bool]] = []
     action: str = "-print"
     run: list[str] = []
@@ -73,27 +68,19 @@ def _read_expression(words: list[str]) -> _FindOptions:
         word = words.pop(0)
         if word in {"!", "-not"}:
             negated = not negated
-            continue
-        if word in {"-print", "-print0", "-delete"}:
+        elif word in {"-print", "-print0", "-delete"}:
             options.action = word
-            continue
-        if not words or word not in {"-name", "-iname", "-type", "-maxdepth", "-mindepth", "-path", "-exec"}:
-            raise OptionError(f"bad arg '{word}'")
-        if word == "-exec":
+        elif word == "-exec":
             if ";" not in words:
                 raise OptionError("-exec needs ;")
             end = words.index(";")
             options.action, options.run = word, words[:end]
             del words[: end + 1]
-            continue
-        value = words.pop(0)
-        if word in {"-maxdepth", "-mindepth"}:
-            if not value.isdigit():
-                raise OptionError(f"not integer: {value}")
-            setattr(options, "deepest" if word == "-maxdepth" else "shallowest", int(value[:9]))
-            continue
-        options.tests.append(_read_test(word, value, negated=negated))
-        negated = False
+        elif words and word in {"-name", "-iname", "-type", "-path", "-maxdepth", "-mindepth"}:
+            options.tests.append(_read_test(word, words.pop(0), negated=negated))
+            negated = False
+        else:
+            raise OptionError(f"bad arg '{word}'")
     return options
 
 
@@ -103,6 +90,11 @@ def _read_test(word: str, value: str, *, negated: bool) -> Callable[[ListedFile]
         if is_kind is None:
             raise OptionError(f"bad -type '{value}'")
         return lambda file: is_kind(file.status.mode) != negated
+    if word in {"-maxdepth", "-mindepth"}:
+        if not value.isdigit():
+            raise OptionError(f"not integer: {value}")
+        limit = int(value[:9])
+        return lambda file: file.depth <= limit if word == "-maxdepth" else file.depth >= limit
     fold = word == "-iname"
     pattern = Pattern([(value.lower() if fold else value, False)])
 
@@ -124,11 +116,7 @@ def find(process: ShellProcess) -> int:
         if not process.phone.storage.exists(process.path(root)):
             status = process.error(f"'{root}': No such file or directory")
             continue
-        found = [
-            file
-            for file, depth in walk(process, root)
-            if options.shallowest <= depth <= options.deepest and all(test(file) for test in options.tests)
-        ]
+        found = [file for file in walk(process, root) if all(test(file) for test in options.tests)]
         if options.action == "-delete":
             found.reverse()
         for file in found:
@@ -176,17 +164,10 @@ def readlink(process: ShellProcess) -> int:
 
 @command("basename")
 def basename(process: ShellProcess) -> int:
-    options = CommandOptions(process, "a", "s")
-    names = options.operands
-    suffix = options.value("s") or ""
-    require_operands(process, names)
-    if "a" not in options and not suffix:
-        suffix = names[1] if len(names) > 1 else ""
-        names = names[:1]
-    for name in names:
-        base = _base_name(name) or "/" * name.startswith("/")
-        process.write((base.removesuffix(suffix) if base != suffix else base) + "\n")
-    return 0
+    require_operands(process, process.argv[1:])
+    name, suffix = (*process.argv[1:3], "")[:2]
+    base = _base_name(name) or "/" * name.startswith("/")
+    return process.write((base.removesuffix(suffix) if base != suffix else base) + "\n")
 
 
 @command("dirname")
@@ -198,7 +179,7 @@ def dirname(process: ShellProcess) -> int:
     return 0
 
 
-# Descriptions: ls, stat, du and df
+# Descriptions: ls, stat and df
 
 
 def owner(path: str) -> tuple[str, str]:
@@ -223,6 +204,14 @@ def _human_size(size: int) -> str:
     return str(size)
 
 
+def _write_columns(process: ShellProcess, rows: Sequence[tuple[str, ...]], sides: str) -> None:
+    """Write a line for each row, with its cells aligned to the sides, ``<`` or ``>``; the last cell as it is."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for *cells, last in rows:
+        padded = [f"{cell:{side}{width}}" for cell, side, width in zip(cells, sides, widths, strict=False)]
+        process.write(f"{' '.join(padded)} {last}\n")
+
+
 class _Listing:
     """One run of ls."""
 
@@ -234,13 +223,12 @@ class _Listing:
 
     def run(self) -> int:
         names = self.options.operands or ["."]
-        found = [file for name in names if (file := self._stat(name, name))]
-        folders = [] if "d" in self.options else [e for e in found if e.status.is_dir]
-        plain = [file for file in found if file not in folders]
-        self._print(self._sorted(plain))
+        found = self._sorted([file for name in names if (file := self._stat(name, name))])
+        pending = [file for file in reversed(found) if file.status.is_dir and "d" not in self.options]
+        plain = [file for file in found if file not in pending]
+        self._print(plain)
         several = len(names) > 1 or "R" in self.options
         self.headed = bool(plain)
-        pending = self._sorted(folders)[::-1]
         while pending and not self.process.cancelled.is_set():
             pending += self._print_folder(pending.pop(), several=several)[::-1]
         return self.status
@@ -287,16 +275,13 @@ class _Listing:
             return
         rows = []
         for file in files:
-            size = _human_size(file.status.size) if "h" in self.options else str(file.status.size)
-            user, group = ("2000", "2000") if "n" in self.options else owner(file.path)
-            links = "2" if file.status.is_dir else "1"
-            rows.append((stat.filemode(file.status.mode), links, user, group, size, file))
-        widths = [max((len(str(row[column])) for row in rows), default=0) for column in range(5)]
-        for mode, links, user, group, size, file in rows:
-            self.process.write(
-                f"{mode} {links:>{widths[1]}} {user:<{widths[2]}} {group:<{widths[3]}} {size:>{widths[4]}} "
-                f"{format_time(file.status.mtime)} {self._shown(file)}\n"
-            )
+            status = file.status
+            size = _human_size(status.size) if "h" in self.options else str(status.size)
+            users = ("2000", "2000") if "n" in self.options else owner(file.path)
+            links = "2" if status.is_dir else "1"
+            when = format_time(status.mtime)
+            rows.append((stat.filemode(status.mode), links, *users, size, when, self._shown(file)))
+        _write_columns(self.process, rows, "<><<><")
 
     def _shown(self, file: ListedFile) -> str:
         if file.status.is_dir and ("F" in self.options or "p" in self.options):
@@ -305,10 +290,8 @@ class _Listing:
         return file.name + "*" * bool(executable)
 
 
-@command("ls", "ll")
+@command("ls")
 def ls(process: ShellProcess) -> int:
-    if process.name == "ll":
-        process.argv[1:1] = ["-l"]
     return _Listing(process).run()
 
 
@@ -328,14 +311,11 @@ def _format_stat(form: str, file: ListedFile) -> str:
         "s": str(status.size),
         "a": f"{stat.S_IMODE(status.mode):o}",
         "A": stat.filemode(status.mode),
-        "f": f"{status.mode:x}",
         "F": kind,
         "u": "2000",
         "g": "2000",
         "U": user,
         "G": group,
-        "h": "1",
-        "i": str(zlib.crc32(encode(file.path))),
         "b": str((status.size + 511) // 512),
         "B": "512",
         "o": "4096",
@@ -366,28 +346,6 @@ def stat_(process: ShellProcess) -> int:
     return process.for_each_operand(options.operands, show, "'{name}': {reason}")
 
 
-@command("du")
-def du(process: ShellProcess) -> int:
-    options = CommandOptions(process, "shk")
-    for name in options.operands or ["."]:
-        sizes: dict[str, int] = {}
-        folders: list[tuple[str, int]] = []
-        for file, depth in walk(process, name):
-            size = 4 if file.status.is_dir else (file.status.size + 1023) // 1024
-            if file.status.is_dir or not depth:
-                folders.append((file.name, depth))
-            parent = file.name
-            sizes[parent] = sizes.get(parent, 0) + size
-            for _ in range(depth):
-                parent = parent.rpartition("/")[0]
-                sizes[parent] = sizes.get(parent, 0) + size
-        for shown, depth in reversed(folders):
-            if not depth or "s" not in options:
-                size = sizes[shown]
-                process.write(f"{_human_size(size * 1024) if 'h' in options else size}\t{shown}\n")
-    return 0
-
-
 @command("df")
 def df(process: ShellProcess) -> int:
     options = CommandOptions(process, "hk")
@@ -402,10 +360,7 @@ def df(process: ShellProcess) -> int:
         total, used = (space.total, space.used) if mount != "/" else (1 << 30, 1 << 30)
         percent = f"{-(-used * 100 // total)}%"
         rows.append((device, unit(total), unit(used), unit(total - used), percent, mount))
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    for row in rows:
-        numbers = " ".join(f"{row[column]:>{widths[column]}}" for column in range(1, 5))
-        process.write(f"{row[0]:<{widths[0]}} {numbers} {row[5]}\n")
+    _write_columns(process, rows, "<>>>>")
     return 0
 
 
@@ -415,7 +370,7 @@ def _mount(path: str) -> str:
     return "/data" if path == "/data" or path.startswith("/data/") else "/"
 
 
-# Changes: cp, mv, rm, mkdir, rmdir, touch, chmod, ln, sync and mktemp
+# Changes: cp, mv, rm, mkdir, rmdir, touch, chmod and ln
 
 _SYMBOLIC_MODE = re.compile(r"([ugoa]*)([-+=])([rwxXst]*)")
 
@@ -468,7 +423,7 @@ def _targets(process: ShellProcess, operands: list[str]) -> list[tuple[str, str]
 
 @command("cp")
 def cp(process: ShellProcess) -> int:
-    options = CommandOptions(process, "rRafpdnvPLH", long=("recursive",))
+    options = CommandOptions(process, "rRafpdnPLH", long=("recursive",))
     pairs = _targets(process, options.operands)
     status = 0
     recursive = options.any_of("r", "R", "a", "recursive")
@@ -479,10 +434,6 @@ def cp(process: ShellProcess) -> int:
                 status = process.error(f"'{source}' is '{target}'")
             elif not ("n" in options and process.phone.storage.exists(new)):
                 _copy(process, old, new, recursive=recursive, keep=options.any_of("p", "a"))
-                if "v" in options:
-                    process.write(f"cp '{source}'\n")
-        except BrokenPipeError:
-            raise
         except OSError as e:
             if e.errno == errno.EISDIR and not recursive:
                 status = process.error(f"Skipped dir '{source}'")
@@ -549,17 +500,8 @@ def mkdir(process: ShellProcess) -> int:
 
 @command("rmdir")
 def rmdir(process: ShellProcess) -> int:
-    options = CommandOptions(process, "p")
-    require_operands(process, options.operands)
-
-    def remove(name: str) -> None:
-        path = process.path(name)
-        process.phone.storage.rmdir(path)
-        while "p" in options and path.count("/") > 1:
-            path = path.rpartition("/")[0]
-            process.phone.storage.rmdir(path)
-
-    return process.for_each_operand(options.operands, remove)
+    require_operands(process, process.argv[1:])
+    return process.for_each_operand(process.argv[1:], lambda name: process.phone.storage.rmdir(process.path(name)))
 
 
 @command("touch")
@@ -591,20 +533,6 @@ def ln(process: ShellProcess) -> int:
     require_operands(process, options.operands)
     target = (options.operands[1:] or [_base_name(options.operands[0])])[-1]
     return process.error(f"cannot create link from '{options.operands[0]}' to '{target}': Permission denied")
-
-
-@command("mktemp")
-def mktemp(process: ShellProcess) -> int:
-    options = CommandOptions(process, "du", "p")
-    folder = options.value("p") or process.env.get("TMPDIR", "/data/local/tmp")
-    template = (options.operands or ["tmp.XXXXXXXXXX"])[0]
-    name = re.sub(r"X{3,}$", lambda m: os.urandom(len(m[0])).hex()[: len(m[0])], template)
-    path = name if "/" in name else join(folder, name)
-    if "d" in options:
-        process.phone.storage.mkdir(process.path(path))
-    elif "u" not in options:
-        process.phone.storage.open(process.path(path), "xb").close()
-    return process.write(path + "\n")
 
 
 # Modes

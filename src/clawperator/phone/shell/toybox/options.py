@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 from clawperator.errors import ClawperatorException
 from clawperator.phone.shell.pipes import InputStream
-from clawperator.phone.shell.process import ShellProcess
+from clawperator.phone.shell.process import ShellProcess, decode
 
 BLOCK = 64 * 1024
 # A longer line is read as several.
@@ -17,9 +17,20 @@ class OptionError(ClawperatorException):
 
 
 class CommandOptions:
-    """The flags and operands of a command line. ``OptionError`` for unknown flags."""
+    """The flags and operands of a command line. ``OptionError`` for unknown flags.
 
-    def __init__(self, process: ShellProcess, flags: str, valued: str = "", long: Sequence[str] = ()) -> None:
+    With ``leading`` the flags end at the first operand: it is a command, with flags of its own.
+    """
+
+    def __init__(
+        self,
+        process: ShellProcess,
+        flags: str,
+        valued: str = "",
+        long: Sequence[str] = (),
+        *,
+        leading: bool = False,
+    ) -> None:
         self._flags: dict[str, str] = {}
         self.operands: list[str] = []
         name, words = process.name, process.argv[1:]
@@ -32,6 +43,9 @@ class CommandOptions:
                 self._flags[key] = word.partition("=")[2]
             elif len(word) < 2 or word[0] != "-":
                 self.operands.append(word)
+                if leading:
+                    self.operands += words
+                    break
             else:
                 self._read(name, word[1:], words, flags, valued)
 
@@ -93,12 +107,16 @@ class InputFiles:
             try:
                 with self._process.open(name) as file:
                     yield name, file
-            except BrokenPipeError:
-                raise
             except OSError as e:
                 self.failed = True
                 if not self._quiet:
                     self._process.failed(name, e)
+
+    def lines(self) -> Iterator[str]:
+        """The lines of all files, without their newlines."""
+        for _, file in self:
+            for line in read_lines(self._process, file):
+                yield decode(line).removesuffix("\n")
 
     @property
     def status(self) -> int:

@@ -3,9 +3,10 @@
 import io
 import re
 from collections import deque
+from contextlib import ExitStack
 
 from clawperator.phone.shell.language.parser import unescape
-from clawperator.phone.shell.pipes import InputStream
+from clawperator.phone.shell.pipes import InputStream, OutputStream
 from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, decode, encode
 from clawperator.phone.shell.toybox.options import (
     CommandOptions,
@@ -24,17 +25,10 @@ _DIRECTIVE = re.compile(r"%(?:%|([-+ #0]*)(\*|\d+)?(?:\.(\*|\d*))?[hlLqjzt]*([di
 
 @command("cat")
 def cat(process: ShellProcess) -> int:
-    options = CommandOptions(process, "un")
-    inputs = InputFiles(process, options.operands)
-    number = 0
+    inputs = InputFiles(process, CommandOptions(process, "u").operands)
     for _, file in inputs:
-        if "n" not in options:
-            for block in read_blocks(process, file):
-                process.stdout.write(block)
-            continue
-        for line in read_lines(process, file):
-            number += 1
-            process.stdout.write(b"%6d\t%s" % (number, line))
+        for block in read_blocks(process, file):
+            process.stdout.write(block)
     return inputs.status
 
 
@@ -116,8 +110,7 @@ def head(process: ShellProcess) -> int:
             continue
         left = options.number("n", 10)
         if left < 0:
-            kept = list(read_lines(process, file))
-            process.stdout.write(b"".join(kept[:left]))
+            process.stdout.write(b"".join(list(read_lines(process, file))[:left]))
             continue
         for line in read_lines(process, file) if left else ():
             process.stdout.write(line)
@@ -215,7 +208,6 @@ def wc(process: ShellProcess) -> int:
     shown = [flag for flag in "lwmc" if flag in options] or ["l", "w", "c"]
     inputs = InputFiles(process, options.operands)
     total = dict.fromkeys("lwmc", 0)
-    names = 0
 
     def show(counts: dict[str, int], name: str) -> None:
         numbers = [str(counts[flag]) if len(shown) == 1 else f"{counts[flag]:>7}" for flag in shown]
@@ -229,9 +221,8 @@ def wc(process: ShellProcess) -> int:
             counts["m"] += len(decode(line))
             counts["c"] += len(line)
         total = {flag: total[flag] + counts[flag] for flag in total}
-        names += 1
         show(counts, name)
-    if names > 1:
+    if len(options.operands) > 1:
         show(total, "total")
     return inputs.status
 
@@ -239,21 +230,17 @@ def wc(process: ShellProcess) -> int:
 @command("tee")
 def tee(process: ShellProcess) -> int:
     options = CommandOptions(process, "a")
-    files = []
     status = 0
-    try:
+    with ExitStack() as files:
+        outputs: list[OutputStream] = [process.stdout]
         for name in options.operands:
             try:
-                files.append(process.open(name, "ab" if "a" in options else "wb"))
+                outputs.append(files.enter_context(process.open(name, "ab" if "a" in options else "wb")))
             except OSError as e:
                 status = process.failed(name, e)
         for block in read_blocks(process, process.stdin):
-            process.stdout.write(block)
-            for file in files:
-                file.write(block)
-    finally:
-        for file in files:
-            file.close()
+            for output in outputs:
+                output.write(block)
     return status
 
 

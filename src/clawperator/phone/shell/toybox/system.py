@@ -1,8 +1,8 @@
 """Commands about the system: time, users, environment, processes and network addresses."""
 
 import re
-import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 
 from clawperator.phone.core.kernel import BUILD, MEMORY_KB, RELEASE, RunningProcess
 from clawperator.phone.shell.pipes import CancelEvent
@@ -35,11 +35,14 @@ COMMANDS.update(
         "false": lambda _: 1,
         "sync": lambda _: 0,  # writes are never buffered
         "whoami": lambda process: process.write("shell\n"),
-        "logname": lambda process: process.write("shell\n"),
-        "groups": lambda process: process.write(" ".join(re.findall(r"\((\w+)\)", _GROUPS)) + "\n"),
         "hostname": lambda process: process.write("localhost\n"),
     }
 )
+
+
+def _operands(process: ShellProcess) -> list[str]:
+    """The words of a command that needs none of its options."""
+    return [word for word in process.argv[1:] if not word.startswith("-")]
 
 
 def read_duration(text: str) -> float:
@@ -57,21 +60,9 @@ def sleep(process: ShellProcess) -> int:
     return 0
 
 
-@command("usleep")
-def usleep(process: ShellProcess) -> int:
-    if len(process.argv) != 2 or not process.argv[1].isdigit():
-        return process.error('Needs 1 argument (see "usleep --help")')
-    process.wait(int(process.argv[1][:15]) / 1_000_000)
-    return 0
-
-
 @command("timeout")
 def timeout(process: ShellProcess) -> int:
-    words = process.argv[1:]
-    while words and words[0].startswith("-"):
-        word = words.pop(0)
-        if word in {"-k", "-s"} and words:
-            words.pop(0)
+    words = CommandOptions(process, "iv", "ks", leading=True).operands
     require_operands(process, words, 2)
     clock = process.phone.clock
     end = clock.monotonic() + read_duration(words[0])
@@ -93,14 +84,10 @@ def read_date(text: str) -> float:
     """Epoch seconds, from ``@N`` or a date in UTC."""
     if re.fullmatch(r"@\d{1,12}(\.\d+)?", text):
         return float(text[1:])
-    import calendar
-
-    for form in ("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%m%d%H%M%Y"):
-        try:
-            return calendar.timegm(time.strptime(text.removesuffix("Z"), form))
-        except ValueError:
-            continue
-    raise OptionError(f"bad date '{text[:40]}'")
+    try:
+        return datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        raise OptionError(f"bad date '{text[:40]}'") from None
 
 
 @command("date")
@@ -121,33 +108,22 @@ def date(process: ShellProcess) -> int:
 
 def format_date(form: str, seconds: float) -> str:
     """A time in UTC in a format of ``date``."""
-    parts = time.gmtime(seconds)
     nanoseconds = f"{round(seconds * 1000) % 1000:03}000000"
 
-    def one(match: re.Match[str]) -> str:
-        plain, width, letter = match[1], match[2], match[3]
-        if letter == "s":
-            return str(int(seconds))
-        if letter == "N":
-            return nanoseconds[: int(width or 9)]
-        if letter in {"Z", "z"}:
-            return "UTC" if letter == "Z" else "+0000"
-        if letter not in "aAbBcCdDeFgGhHIjklmMnprRStTuUVwWxXyY%":
-            return match[0]
-        text = time.strftime(f"%{letter}", parts)
-        return (text.lstrip("0 ") or "0") if plain == "-" else text
+    def insert(match: re.Match[str]) -> str:
+        """What the standard library does not know, or would take from the time zone of this computer."""
+        if match[1].endswith("N"):
+            return nanoseconds[: int(match[1][:-1] or 9)]
+        return str(int(seconds)) if match[1] == "s" else match[0]
 
-    return re.sub(r"%([-_0]?)(\d?)([A-Za-z%])", one, form)
+    return datetime.fromtimestamp(seconds, UTC).strftime(re.sub(r"%(%|s|\d?N)", insert, form))
 
 
 @command("id")
 def identity(process: ShellProcess) -> int:
-    options = CommandOptions(process, "unGgZ")
+    options = CommandOptions(process, "ungZ")
     if "Z" in options:
         text = "u:r:shell:s0"
-    elif "G" in options:
-        found = re.findall(r"\((\w+)\)" if "n" in options else r"(\d+)\(", _GROUPS)
-        text = " ".join(found)
     elif "u" in options or "g" in options:
         text = "shell" if "n" in options else "2000"
     else:
@@ -165,9 +141,7 @@ def uname(process: ShellProcess) -> int:
 @command("which")
 def which(process: ShellProcess) -> int:
     status = 0
-    for name in process.argv[1:]:
-        if name.startswith("-"):
-            continue
+    for name in _operands(process):
         if find_command(name):
             process.write((name if "/" in name else f"/system/bin/{name}") + "\n")
         else:
@@ -187,13 +161,9 @@ def toybox(process: ShellProcess) -> int:
     return process.run(words)
 
 
-@command("env", "printenv")
+@command("env")
 def env(process: ShellProcess) -> int:
     words = process.argv[1:]
-    if process.name == "printenv":
-        found = [process.env.get(word) for word in words]
-        process.write("".join(f"{value}\n" for value in found if value is not None))
-        return int(None in found)
     while words and (words[0] in {"-i", "-u"} or re.match(r"[A-Za-z_]\w*=", words[0])):
         word = words.pop(0)
         if word == "-i":
@@ -211,9 +181,7 @@ def env(process: ShellProcess) -> int:
 @command("kill")
 def kill(process: ShellProcess) -> int:
     """Refuse: the shell user may not signal processes."""
-    words = [word for word in process.argv[1:] if not word.startswith("-")]
-    if process.argv[1:2] == ["-l"]:
-        return process.write("HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM\n")
+    words = _operands(process)
     require_operands(process, words)
     for word in words:
         process.error(
@@ -239,7 +207,7 @@ def _mask(bits: int) -> str:
 
 @command("ifconfig")
 def ifconfig(process: ShellProcess) -> int:
-    names = [word for word in process.argv[1:] if not word.startswith("-")]
+    names = _operands(process)
     found = _interfaces(process)
     for name in names or list(found):
         if name not in found:
@@ -256,7 +224,7 @@ def ifconfig(process: ShellProcess) -> int:
 
 @command("ip")
 def ip(process: ShellProcess) -> int:
-    words = [word for word in process.argv[1:] if not word.startswith("-")]
+    words = _operands(process)
     found = _interfaces(process)
     kind, rest = (words[0] if words else ""), words[1:]
     wanted = [word for word in rest if word not in {"show", "dev", "list"}]
@@ -334,7 +302,7 @@ def ps(process: ShellProcess) -> int:
 
 @command("pidof")
 def pidof(process: ShellProcess) -> int:
-    names = [word for word in process.argv[1:] if not word.startswith("-")]
+    names = _operands(process)
     found = [str(row.pid) for row in process.phone.processes() if row.name in names]
     if not found:
         return 1
@@ -343,7 +311,7 @@ def pidof(process: ShellProcess) -> int:
 
 @command("pgrep")
 def pgrep(process: ShellProcess) -> int:
-    names = [word for word in process.argv[1:] if not word.startswith("-")]
+    names = _operands(process)
     if not names:
         return process.error("No PATTERN")
     found = [row for row in process.phone.processes() if names[-1].strip("^$") in row.name]

@@ -10,18 +10,16 @@ from clawperator.phone.shell.process import ShellProcess, command
 from clawperator.phone.storage.filesystem import FileStat, may_write
 
 _MAX_WORDS = 500
-_MODES: dict[str, Callable[[FileStat], bool]] = {
+_FILES: dict[str, Callable[[FileStat], bool]] = {
     "-e": lambda _: True,
     "-f": lambda status: stat.S_ISREG(status.mode),
     "-d": lambda status: status.is_dir,
     "-s": lambda status: status.size > 0,
     "-r": lambda status: bool(status.mode & 0o444),
     "-x": lambda status: bool(status.mode & 0o111),
-    **dict.fromkeys(("-L", "-h"), lambda status: stat.S_ISLNK(status.mode)),
-    "-b": lambda status: stat.S_ISBLK(status.mode),
     "-c": lambda status: stat.S_ISCHR(status.mode),
-    "-p": lambda status: stat.S_ISFIFO(status.mode),
-    "-S": lambda status: stat.S_ISSOCK(status.mode),
+    **dict.fromkeys(("-L", "-h"), lambda status: stat.S_ISLNK(status.mode)),
+    **dict.fromkeys(("-b", "-p", "-S"), lambda _: False),
 }
 _NUMBERS: dict[str, Callable[[int, int], bool]] = {
     "-eq": lambda a, b: a == b,
@@ -45,18 +43,17 @@ class _Condition(Struct):
     process: ShellProcess
     words: list[str]
     patterns: bool
-    at: int = 0
     depth: int = 0
 
     def whole(self) -> bool:
         value = self._either()
-        if self.at < len(self.words):
-            raise ValueError(f"{self.words[self.at]}: unexpected operator/operand")
+        if self.words:
+            raise ValueError(f"{self.words[0]}: unexpected operator/operand")
         return value
 
-    def _take(self, *words: str) -> bool:
-        found = self.at < len(self.words) and self.words[self.at] in words
-        self.at += found
+    def _take(self, word: str) -> bool:
+        found = self.words[:1] == [word]
+        del self.words[: int(found)]
         return found
 
     def _either(self) -> bool:
@@ -73,33 +70,27 @@ class _Condition(Struct):
 
     def _negation(self) -> bool:
         negated = False
-        while len(self.words) - self.at > 1 and self.words[self.at] == "!" and not self._is_binary():
-            self.at += 1
+        while len(self.words) > 1 and not self._is_binary() and self._take("!"):
             negated = not negated
         return self._primary() != negated
 
     def _is_binary(self) -> bool:
-        operator = self.words[self.at + 1] if self.at + 2 < len(self.words) else ""
-        return operator in _TEXTS or operator in _NUMBERS or operator in {"-nt", "-ot", "-ef"}
+        return len(self.words) > 2 and (self.words[1] in _TEXTS or self.words[1] in _NUMBERS)
 
     def _primary(self) -> bool:
-        if self.at >= len(self.words):
+        if not self.words:
             raise ValueError("missing argument")
-        word = self.words[self.at]
         if self._is_binary():
-            left, operator, right = self.words[self.at : self.at + 3]
-            self.at += 3
+            left, operator, right = (self.words.pop(0) for _ in range(3))
             return self._compare(left, operator, right)
-        if word == "(" and len(self.words) - self.at > 2:
+        if len(self.words) > 2 and self._take("("):
             return self._parenthesis()
-        if self.at + 1 < len(self.words) and (word in _MODES or word in {"-n", "-z", "-w", "-t"}):
-            self.at += 2
-            return self._single(word, self.words[self.at - 1])
-        self.at += 1
+        word = self.words.pop(0)
+        if self.words and (word in _FILES or word in {"-n", "-z", "-w", "-t"}):
+            return self._single(word, self.words.pop(0))
         return word != ""
 
     def _parenthesis(self) -> bool:
-        self.at += 1
         self.depth += 1
         if self.depth > 20:
             raise ValueError("nested too deeply")
@@ -118,26 +109,14 @@ class _Condition(Struct):
             status = self.process.phone.storage.stat(self.process.path(operand))
         except OSError:
             return False
-        if operator == "-w":
-            return may_write(self.process.path(operand))
-        return _MODES[operator](status)
+        return may_write(self.process.path(operand)) if operator == "-w" else _FILES[operator](status)
 
     def _compare(self, left: str, operator: str, right: str) -> bool:
-        if operator in _TEXTS:
-            if self.patterns and operator in {"=", "==", "!="}:
-                return Pattern([(right, False)]).matches(left) == (operator != "!=")
-            return _TEXTS[operator](left, right)
         if operator in _NUMBERS:
             return _NUMBERS[operator](_whole(left), _whole(right))
-        if operator == "-ef":
-            return self.process.path(left) == self.process.path(right)
-        times = []
-        for name in (left, right):
-            try:
-                times.append(self.process.phone.storage.stat(self.process.path(name)).mtime)
-            except OSError:
-                times.append(-1)
-        return times[0] > times[1] if operator == "-nt" else times[0] < times[1]
+        if self.patterns and operator in {"=", "==", "!="}:
+            return Pattern([(right, False)]).matches(left) == (operator != "!=")
+        return _TEXTS[operator](left, right)
 
 
 def _whole(text: str) -> int:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from clawperator._base.patterns import Regex, RegexError, RegexMatch, Syntax, compile_literal, compile_regex
 from clawperator.phone.shell.language.parser import unescape
+from clawperator.phone.shell.language.patterns import CLASSES
 from clawperator.phone.shell.process import ShellProcess, command, decode, encode
 from clawperator.phone.shell.toybox.files import walk
 from clawperator.phone.shell.toybox.options import (
@@ -22,6 +23,7 @@ from clawperator.phone.shell.toybox.options import (
 
 _MAX_KEPT = 16 * 1024 * 1024
 _MAX_CONTEXT = 10_000
+_ASCII = "".join(map(chr, range(128)))
 
 
 class _Grep:
@@ -59,7 +61,7 @@ class _Grep:
         recursive = "r" in self.options or "R" in self.options
         names = self.names or (["."] if recursive else [])
         if recursive:
-            names = [e.name for name in names for e, _ in walk(self.process, name) if not e.status.is_dir]
+            names = [e.name for name in names for e in walk(self.process, name) if not e.status.is_dir]
             if not names:
                 return 1
         named = (len(names) > 1 or recursive or "H" in self.options) and "h" not in self.options
@@ -127,12 +129,11 @@ def sort(process: ShellProcess) -> int:
     inputs = InputFiles(process, options.operands)
     found: list[str] = []
     size = 0
-    for _, file in inputs:
-        for line in read_lines(process, file):
-            size += len(line)
-            if size > _MAX_KEPT:
-                return process.error("out of memory")
-            found.append(decode(line).removesuffix("\n"))
+    for line in inputs.lines():
+        size += len(line)
+        if size > _MAX_KEPT:
+            return process.error("out of memory")
+        found.append(line)
     separator = options.value("t")
     column = re.match(r"\d+", options.value("k") or "")
     numeric = any(flag in options or flag in (options.value("k") or "") for flag in "ng")
@@ -143,11 +144,8 @@ def sort(process: ShellProcess) -> int:
             fields = line.split(separator)
             text = (separator or " ").join(fields[max(int(column[0][:6]) - 1, 0) :])
         if numeric:
-            number = re.match(r"\s*-?\d*\.?\d*", text)
-            try:
-                return float(number[0] if number else 0), ""
-            except ValueError:
-                return 0.0, ""
+            number = re.match(r"\s*-?(\d+\.?\d*|\.\d+)", text)
+            return float(number[0] if number else 0), ""
         return 0.0, text.lower() if "f" in options else text
 
     found.sort(key=lambda line: (key(line), "" if "s" in options else line), reverse="r" in options)
@@ -171,15 +169,13 @@ def uniq(process: ShellProcess) -> int:
             process.write((f"{count:>7} " if "c" in options else "") + line + "\n")
 
     last, count = "", 0
-    for _, file in inputs:
-        for raw in read_lines(process, file):
-            line = decode(raw).removesuffix("\n")
-            same = line.lower() == last.lower() if "i" in options else line == last
-            if count and same:
-                count += 1
-            else:
-                show(last, count)
-                last, count = line, 1
+    for line in inputs.lines():
+        same = line.lower() == last.lower() if "i" in options else line == last
+        if count and same:
+            count += 1
+        else:
+            show(last, count)
+            last, count = line, 1
     show(last, count)
     return inputs.status
 
@@ -198,38 +194,20 @@ def _read_ranges(text: str) -> Callable[[int], bool]:
 
 @command("cut")
 def cut(process: ShellProcess) -> int:
-    options = CommandOptions(process, "s", "dfcbF")
-    chosen = next((flag for flag in "fcbF" if flag in options), None)
+    options = CommandOptions(process, "s", "dfcb")
+    chosen = next((flag for flag in "fcb" if flag in options), None)
     if chosen is None:
-        return process.error("no -cCfF")
+        return process.error("no -cCf")
     wanted = _read_ranges(options.value(chosen) or "")
     separator = options.value("d") or "\t"
     inputs = InputFiles(process, options.operands)
-    for _, file in inputs:
-        for raw in read_lines(process, file):
-            line = decode(raw).removesuffix("\n")
-            if chosen in {"c", "b"}:
-                text = "".join(c for n, c in enumerate(line, 1) if wanted(n))
-            elif chosen == "f" and separator not in line:
-                if "s" in options:
-                    continue
-                text = line
-            else:
-                fields = line.split() if chosen == "F" else line.split(separator)
-                joint = " " if chosen == "F" else separator
-                text = joint.join(field for n, field in enumerate(fields, 1) if wanted(n))
-            process.write(text + "\n")
+    for line in inputs.lines():
+        if chosen == "f" and separator not in line:
+            process.write("" if "s" in options else line + "\n")
+            continue
+        joint, pieces = (separator, line.split(separator)) if chosen == "f" else ("", line)
+        process.write(joint.join(piece for n, piece in enumerate(pieces, 1) if wanted(n)) + "\n")
     return inputs.status
-
-
-_CHARACTER_CLASSES = {
-    "alpha": (65, 90, 97, 122),
-    "upper": (65, 90),
-    "lower": (97, 122),
-    "digit": (48, 57),
-    "alnum": (48, 57, 65, 90, 97, 122),
-    "space": (9, 13, 32, 32),
-}
 
 
 def _read_set(text: str) -> bytes:
@@ -239,11 +217,9 @@ def _read_set(text: str) -> bytes:
     parts = text.split("\0")
     for number, part in enumerate(parts):
         if number % 2:
-            if part not in _CHARACTER_CLASSES:
+            if part not in CLASSES:
                 raise OptionError(f"bad class '[:{part}:]'")
-            bounds = _CHARACTER_CLASSES[part]
-            for a, b in zip(bounds[::2], bounds[1::2], strict=True):
-                out += bytes(range(a, b + 1))
+            out += "".join(re.findall(f"[{CLASSES[part]}]", _ASCII)).encode()
             continue
         raw = encode(unescape(part))
         at = 0
@@ -323,25 +299,15 @@ def _arguments(process: ShellProcess, separator: str | None) -> Iterator[str]:
 
 @command("xargs")
 def xargs(process: ShellProcess) -> int:
-    words = process.argv[1:]
-    flags: dict[str, str] = {}
-    while words and words[0].startswith("-") and len(words[0]) > 1:
-        word = words.pop(0)
-        if word[1] in "nI":
-            flags[word[1]] = word[2:] or (words.pop(0) if words else "")
-        elif set(word[1:]) <= set("0r"):
-            flags.update(dict.fromkeys(word[1:], ""))
-        else:
-            raise OptionError(f"Unknown option '{word[1:]}' (see \"xargs --help\")")
-    words = words or ["echo"]
-    found = list(_arguments(process, "\0" if "0" in flags else "\n" if "I" in flags else None))
-    size = flags.get("n", "")
-    step = max(int(size[:6]), 1) if size.isdigit() else 1_000
-    if mark := flags.get("I"):
+    options = CommandOptions(process, "0r", "nI", leading=True)
+    words = options.operands or ["echo"]
+    found = list(_arguments(process, "\0" if "0" in options else "\n" if "I" in options else None))
+    step = max(options.number("n", 1_000), 1)
+    if mark := options.value("I"):
         batches = [[word.replace(mark, one) for word in words] for one in found]
     else:
         batches = [[*words, *found[at : at + step]] for at in range(0, len(found), step)]
-        batches = batches or ([] if "r" in flags else [words])
+        batches = batches or ([] if "r" in options else [words])
     status = 0
     for batch in batches:
         if process.cancelled.is_set():
@@ -363,13 +329,13 @@ _MAX_LINE = 16 * 1024 * 1024
 class LineAddress(Struct, frozen=True):
     """A line: a number, the last one (0), or every one that matches."""
 
-    number: int | None
+    number: int
     pattern: Regex | None = None
 
     def matches(self, number: int, line: str, *, last: bool) -> bool:
         if self.pattern is not None:
             return bool(self.pattern.search(line))
-        return last if self.number == 0 else number == self.number
+        return number == self.number or (last and self.number == 0)
 
 
 class SedCommand(Struct):
@@ -386,16 +352,13 @@ class SedCommand(Struct):
     def applies(self, number: int, line: str, *, last: bool) -> bool:
         if self.start is None:
             return True
-        if self.end is None:
-            return self.start.matches(number, line, last=last)
-        if self.inside:
-            past = self.end.number is not None and 0 < self.end.number <= number
-            self.inside = not (past or self.end.matches(number, line, last=last))
-            return True
-        if self.start.matches(number, line, last=last):
-            self.inside = self.end.pattern is not None or not (self.end.number and self.end.number <= number)
-            return True
-        return False
+        found = self.inside or self.start.matches(number, line, last=last)
+        if found and self.end is not None:
+            past = 0 < self.end.number <= number
+            # The line that begins a range may match its end only by number.
+            ends = (self.inside or self.end.pattern is None) and self.end.matches(number, line, last=last)
+            self.inside = not (past or ends)
+        return found
 
 
 def read_script(text: str, syntax: Syntax) -> list[SedCommand]:
@@ -410,8 +373,7 @@ def read_script(text: str, syntax: Syntax) -> list[SedCommand]:
         at, step.start = _read_address(text, at, syntax)
         if step.start and text[at : at + 1] == ",":
             at, step.end = _read_address(text, at + 1, syntax)
-        while text[at : at + 1] == " ":
-            at += 1
+        at = len(text) - len(text[at:].lstrip(" "))
         step.name = text[at : at + 1]
         at += 1
         if step.name == "s":
@@ -428,21 +390,17 @@ def _read_address(text: str, at: int, syntax: Syntax) -> tuple[int, LineAddress 
     match = _ADDRESS.match(text, at)
     if match is None:
         return at, None
-    if match[3] is not None:
-        return match.end(), LineAddress(None, compile_regex(match[3].replace(r"\/", "/"), syntax))
-    return match.end(), LineAddress(int(match[1][:9]) if match[1] else 0)
+    pattern = None if match[3] is None else compile_regex(match[3].replace(r"\/", "/"), syntax)
+    return match.end(), LineAddress(-1 if pattern is not None else int((match[1] or "0")[:9]), pattern)
 
 
 def _read_substitution(step: SedCommand, text: str, at: int, syntax: Syntax) -> int:
-    mark = text[at : at + 1]
-    if not mark or mark in "\\\n":
-        raise OptionError(f"bad pattern '{text}'@{at}")
-    quoted = re.escape(mark)
-    match = re.compile(
-        rf"((?:[^{quoted}\\]|\\.)*){quoted}((?:[^{quoted}\\]|\\.)*){quoted}([gpiI0-9]*)", re.DOTALL
-    ).match(text, at + 1)
+    mark = re.escape(text[at : at + 1])
+    part = rf"((?:[^{mark}\\]|\\.)*){mark}"
+    match = re.compile(rf"[^\\\n]{part}{part}([gpiI0-9]*)", re.DOTALL).match(text, at) if mark else None
     if match is None:
         raise OptionError(f"bad pattern '{text}'@{at} (s)")
+    mark = text[at]
     pattern = match[1].replace("\\" + mark, mark) if mark not in "()|{}.*[]^$+?" else match[1]
     step.flags = match[3].lower()
     step.pattern = compile_regex(pattern, syntax, ignore_case="i" in step.flags)
@@ -457,11 +415,9 @@ def _substitute(step: SedCommand, line: str) -> tuple[str, bool]:
     first = int(digits[0][:6]) if digits else 1
     pieces: list[str] = []
     at = size = 0
-    done = False
     for count, found in enumerate(step.pattern.find_all(line), 1):
         if count < first:
             continue
-        done = True
         pieces += line[at : found.start], _replaced(step, step.pattern, found)
         size += len(pieces[-1])
         if size > _MAX_LINE:
@@ -469,7 +425,7 @@ def _substitute(step: SedCommand, line: str) -> tuple[str, bool]:
         at = found.end
         if "g" not in step.flags:
             break
-    return "".join(pieces) + line[at:], done
+    return "".join(pieces) + line[at:], bool(pieces)
 
 
 def _replaced(step: SedCommand, pattern: Regex, found: RegexMatch) -> str:
@@ -494,22 +450,22 @@ def _edited(steps: list[SedCommand], source: Iterator[str], *, quiet: bool) -> I
         number += 1
         text = line.removesuffix("\n")
         end = line[len(text) :]
-        deleted = leave = False
+        left = ""
         for step in steps:
             if not step.applies(number, text, last=following is None):
                 continue
+            changed = step.name == "p"
             if step.name == "s":
                 text, changed = _substitute(step, text)
-                if changed and "p" in step.flags:
-                    yield text + "\n"
-            elif step.name == "p":
+                changed = changed and "p" in step.flags
+            if changed:
                 yield text + "\n"
-            else:
-                deleted, leave = step.name == "d", step.name == "q"
+            if step.name in {"d", "q"}:
+                left = step.name
                 break
-        if not deleted and not quiet:
+        if left != "d" and not quiet:
             yield text + end
-        if leave:
+        if left == "q":
             return
         line = following
 
@@ -518,26 +474,21 @@ def _edited(steps: list[SedCommand], source: Iterator[str], *, quiet: bool) -> I
 def sed(process: ShellProcess) -> int:
     options = CommandOptions(process, "nEri", "e")
     operands = options.operands
-    script = options.value("e")
-    if script is None:
-        if not operands:
-            return process.error("no pattern")
-        script = operands.pop(0)
-    syntax: Syntax = "extended" if "E" in options or "r" in options else "basic"
-    quiet = "n" in options
+    if "e" not in options and not operands:
+        return process.error("no pattern")
+    script = options.value("e") or operands.pop(0)
+    syntax: Syntax = "extended" if options.any_of("E", "r") else "basic"
     inputs = InputFiles(process, operands)
 
-    def all_lines() -> Iterator[str]:
-        for _, file in inputs:
-            yield from (decode(line) for line in read_lines(process, file))
+    def edited(lines: Iterator[bytes]) -> Iterator[str]:
+        return _edited(read_script(script, syntax), map(decode, lines), quiet="n" in options)
 
     if "i" not in options:
-        for text in _edited(read_script(script, syntax), all_lines(), quiet=quiet):
+        for text in edited(line for _, file in inputs for line in read_lines(process, file)):
             process.write(text)
         return inputs.status
     for name, file in inputs:
         with process.phone.storage.replacing(process.path(name)) as target:
-            source = (decode(line) for line in read_lines(process, file))
-            for text in _edited(read_script(script, syntax), source, quiet=quiet):
+            for text in edited(read_lines(process, file)):
                 target.write(encode(text))
     return inputs.status

@@ -107,7 +107,8 @@ def test_svc_changes_settings(phone: Phone) -> None:
 
 
 def test_reboot_is_refused(phone: Phone) -> None:
-    assert run(phone, "reboot").code == 1
+    refused = run(phone, "reboot")
+    assert (refused.code, refused.err) == (1, "reboot: Permission denied\n")
     assert run(phone, "svc power reboot").code == 1
 
 

@@ -186,7 +186,7 @@ def svc(process: ShellProcess) -> int:
 @command("reboot")
 def reboot(process: ShellProcess) -> int:
     """Refuse: a simulated phone is restarted with ``clawperator phone``."""
-    return print_error(process, "reboot: Permission security_error", 1)
+    return print_error(process, "reboot: Permission denied", 1)
 
 
 _SETTINGS: dict[str, Handler] = {"get": _get, "put": _put, "delete": _delete, "list": _list}

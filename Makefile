@@ -46,9 +46,10 @@ demo: $(PLAIN)/ready ## run the product's main job on a simulated phone and show
 test: $(VENV)/ready ## run the test suite on two cores
 	$(BIN)/pytest --numprocesses 4 --dist worksteal
 
-QUICK := $(addprefix tests/,_base agent/compact agent/inventory agent/models agent/tools commands contract engine operations \
-	phone/apps phone/core phone/log phone/operator phone/shell phone/toolkit policy recording replay ui \
-	test_layers.py test_shape.py test_seed_sentences.py)
+QUICK := $(addprefix tests/,_base agent/inventory agent/models agent/test_model_results.py agent/test_model_tools.py \
+	agent/test_tool_definitions.py agent/tools contract engine operations/test_hints.py operations/test_rows.py phone/apps \
+	phone/core phone/log phone/operator phone/shell phone/toolkit policy recording replay ui test_layers.py test_shape.py \
+	test_seed_sentences.py)
 
 quick: $(VENV)/ready ## run the tests that start no process, in less than a minute
 	$(BIN)/pytest --numprocesses 2 --dist worksteal --no-processes $(QUICK)

@@ -24,21 +24,12 @@ from msgspec.structs import replace
 from clawperator._base.files import open_regular
 from clawperator._base.text import printable
 from clawperator._base.typed import compact_json
-from clawperator.agent.ports import (
-    LEVELS,
-    Level,
-    ScreenView,
-    Tool,
-    ToolCall,
-    ToolContext,
-    ToolResult,
-    failed_result,
-)
+from clawperator.agent.ports import ScreenView, Tool, ToolCall, ToolContext, ToolResult, failed_result
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import call_text, tool_name
 from clawperator.contract.action_params import changes_device, is_snapshot
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS
-from clawperator.contract.fields import fields_of
+from clawperator.contract.fields import LEVELS, Level, fields_of
 from clawperator.contract.selectors import REFERENCE, NodeSelector
 from clawperator.errors import ClawError
 from clawperator.operations.hints import Next, ask_user, find_calls, translate

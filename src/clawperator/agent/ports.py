@@ -7,29 +7,11 @@ from msgspec import Struct
 
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.confinement import WorkingFolder
-from clawperator.agent.sessions.records import DEFAULT_DIRECTORY, Denial, Usage
+from clawperator.agent.sessions.records import DEFAULT_DIRECTORY, Usage
 from clawperator.contract.commands import BackendName
-from clawperator.contract.fields import LEVELS, Level
+from clawperator.contract.fields import Level
 from clawperator.errors import ClawError
 from clawperator.policy.rules import PolicyEntry
-
-__all__ = [
-    "LEVELS",
-    "Answer",
-    "Brain",
-    "BrainRequest",
-    "Denial",
-    "Evidence",
-    "Exchange",
-    "Level",
-    "Outcome",
-    "ScreenView",
-    "Tool",
-    "ToolCall",
-    "ToolContext",
-    "ToolResult",
-    "Usage",
-]
 
 Outcome = Literal["done", "failed", "not_understood"]
 

@@ -15,7 +15,8 @@ import msgspec
 import pytest
 
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.ports import Answer, BrainRequest, Evidence, Tool, ToolCall, ToolContext, ToolResult, Usage
+from clawperator.agent.ports import Answer, BrainRequest, Evidence, Tool, ToolCall, ToolContext, ToolResult
+from clawperator.agent.sessions.records import Usage
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.turns.conversation import run_turns

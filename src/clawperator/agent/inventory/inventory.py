@@ -19,9 +19,10 @@ from clawperator._base.files import open_regular
 from clawperator._base.text import nearest, printable
 from clawperator._base.trust import folder_trust
 from clawperator.agent.cancellation import TurnCancelledError
-from clawperator.agent.ports import LEVELS, Level, Tool, ToolResult
+from clawperator.agent.ports import Tool, ToolResult
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.commands import Command, all_commands, command_names
+from clawperator.contract.fields import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.operations.claw import CLAW_COMMANDS, FOR_USERS
 

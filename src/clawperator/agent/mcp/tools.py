@@ -23,8 +23,9 @@ from msgspec import Struct
 from clawperator._base.text import printable
 from clawperator._base.typed import compact_json, read_json
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
-from clawperator.agent.ports import Level, Tool, ToolContext, ToolResult, failed_result
+from clawperator.agent.ports import Tool, ToolContext, ToolResult, failed_result
 from clawperator.agent.settings import McpServer
+from clawperator.contract.fields import Level
 from clawperator.errors import ClawError, RefusedError, extra
 
 if TYPE_CHECKING:  # the module needs the extra

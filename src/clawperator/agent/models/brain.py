@@ -42,7 +42,8 @@ from clawperator.agent.models.http import (
     send_request,
     stopped_reply,
 )
-from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult, Usage
+from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult
+from clawperator.agent.sessions.records import Usage
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 

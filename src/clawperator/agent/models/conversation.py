@@ -18,7 +18,8 @@ from clawperator._base.typed import compact_json
 from clawperator.agent.model_tools import REPLACED, ResultImage
 from clawperator.agent.models.config import ModelConfig
 from clawperator.agent.models.http import invalid_reply
-from clawperator.agent.ports import BrainRequest, Usage
+from clawperator.agent.ports import BrainRequest
+from clawperator.agent.sessions.records import Usage
 
 IMAGE_REPLACED = "[image replaced by a later one]"
 

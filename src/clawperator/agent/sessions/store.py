@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from clawperator.agent.sessions.writer import EvidenceFolder, OpenSession
 
 
-__all__ = ["DEFAULT_DIRECTORY", "LoadedSession", "SessionList", "SessionStore", "SessionSummary"]
-
 # How often another process may remove a session while we open it.
 _MOST_TRIES = 100
 # Files that cannot be opened for these reasons, such as links, have no writer of ours.

@@ -11,13 +11,14 @@ from msgspec.structs import replace
 from clawperator._base.config import read_config
 from clawperator._base.environment import check_names
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
-from clawperator.agent.ports import Level, Tool, ToolContext
+from clawperator.agent.ports import Tool, ToolContext
 from clawperator.agent.sessions.records import DEFAULT_DIRECTORY
 from clawperator.agent.settings import AgentSettings, McpServer, make_policy, read_settings
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.agent.turns.events import EventStream
 from clawperator.contract.commands import BackendName
+from clawperator.contract.fields import Level
 from clawperator.errors import ClawError
 from clawperator.operations.servers import AgentPermissions
 from clawperator.policy.gate import PolicyGate, enforcing, inherited_policy

@@ -20,7 +20,8 @@ from clawperator.agent.cancellation import (
 )
 from clawperator.agent.inventory.inventory import command_inventory, tool_inventory
 from clawperator.agent.inventory.routing import Match, Router
-from clawperator.agent.ports import Brain, Usage
+from clawperator.agent.ports import Brain
+from clawperator.agent.sessions.records import Usage
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.sessions.writer import OpenSession
 from clawperator.agent.turns.assembly import MCP_PREFIX, AgentOptions, Assembly, assemble

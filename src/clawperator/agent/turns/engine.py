@@ -25,17 +25,15 @@ from clawperator.agent.ports import (
     Answer,
     Brain,
     BrainRequest,
-    Denial,
     Evidence,
     Exchange,
     ToolCall,
     ToolContext,
     ToolResult,
-    Usage,
     failed_result,
 )
 from clawperator.agent.redaction import intended_texts, prompt_secrets
-from clawperator.agent.sessions.records import CallRecord, TurnRecord, now_ms
+from clawperator.agent.sessions.records import CallRecord, Denial, TurnRecord, Usage, now_ms
 from clawperator.agent.sessions.writer import OpenSession
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.plans import mask_typed_text, typed_texts

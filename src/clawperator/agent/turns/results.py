@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from clawperator.agent.ports import Denial, Outcome, Usage
-from clawperator.agent.sessions.records import EvidenceLink
+from clawperator.agent.ports import Outcome
+from clawperator.agent.sessions.records import Denial, EvidenceLink, Usage
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:

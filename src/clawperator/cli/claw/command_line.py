@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from clawperator._base.text import printable
 from clawperator._base.typed import given
-from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
+from clawperator.agent.sessions.records import DEFAULT_DIRECTORY
 from clawperator.cli.console import read_stdin
 from clawperator.cli.parsing import (
     HELP_HINT,

@@ -14,7 +14,7 @@ from clawperator._base.deadline import limited
 from clawperator.agent.confinement import Use, WorkingFolder, confine
 from clawperator.agent.inventory.inventory import InventoryEntry, Plugin, PluginContext, run_plugin
 from clawperator.agent.ports import Tool, ToolContext, ToolResult, failed_result
-from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
+from clawperator.agent.sessions.records import DEFAULT_DIRECTORY
 from clawperator.agent.tools.builtin import agent_caller, run_operation
 from clawperator.agent.tools.plans import confine_plan, run_approved
 from clawperator.cli.actions import approve_line, build_execution, chosen_backend, is_payload_file, valid_plan

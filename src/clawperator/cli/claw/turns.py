@@ -14,8 +14,7 @@ from clawperator._base.files import check_links, why
 from clawperator._base.typed import given
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.confinement import WorkingFolder, is_control_file
-from clawperator.agent.ports import Usage
-from clawperator.agent.sessions.records import is_session_file, is_session_path
+from clawperator.agent.sessions.records import Usage, is_session_file, is_session_path
 from clawperator.agent.turns.conversation import RunRequest, RunResult, run_request
 from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import TurnResult, observe_stop

@@ -52,6 +52,13 @@ class ScreenView(Struct, frozen=True):
     text: str
     is_whole: bool = True
 
+    @property
+    def block(self) -> str:
+        """The view as models get it, marked as text of apps."""
+        kind = "screen" if self.is_whole else "changes"
+        name = " ".join((kind, *(word for word in (self.id, self.package) if word), "untrusted"))
+        return f"<{name}>\n{self.text}\n</{kind}>"
+
 
 class ToolResult(Struct, frozen=True):
     """The result of a call. ``handled`` means that the work was done; otherwise ``error`` is the reason.
@@ -73,6 +80,15 @@ class ToolResult(Struct, frozen=True):
 
 def failed_result(error: ClawError, **more: Any) -> ToolResult:
     return ToolResult(handled=False, message=error.message, error=error, **more)
+
+
+def invalid_call(tool: str, message: str, hint: str | None = None) -> ClawError:
+    """The error of a call with wrong parameters."""
+    return ClawError("TOOL_PAYLOAD_INVALID", message, hint=hint, operation="call", target=tool)
+
+
+def unknown_tool(name: str, hint: str | None = None) -> ClawError:
+    return ClawError("TOOL_NOT_FOUND", f"unknown tool {name!r}", hint=hint, operation="call", target=name)
 
 
 class ToolContext(Struct, frozen=True):

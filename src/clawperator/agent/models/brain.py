@@ -42,7 +42,7 @@ from clawperator.agent.models.http import (
     send_request,
     stopped_reply,
 )
-from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult
+from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult, invalid_call, unknown_tool
 from clawperator.agent.sessions.records import Usage
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
@@ -267,14 +267,7 @@ class ModelTools:
         tool = self._by_name.get(requested.name)
         if tool is None:
             name = printable(requested.name[:_LONGEST_TOOL_NAME])
-            error = ClawError(
-                "TOOL_NOT_FOUND",
-                f"unknown tool {name!r}",
-                hint="Use a tool you were given.",
-                operation="call",
-                target=name,
-            )
-            return ToolCall(name, {}, requested.id, error), {}
+            return ToolCall(name, {}, requested.id, unknown_tool(name, "Use a tool you were given.")), {}
         problem = "not an object"
         try:
             params = read_json(requested.arguments) if requested.arguments.strip() else {}
@@ -284,13 +277,8 @@ class ModelTools:
                 return ToolCall(tool.name, params, requested.id), params
         except ValueError as e:
             problem = str(e)
-        error = ClawError(
-            "TOOL_PAYLOAD_INVALID",
-            f"the arguments are not a JSON object ({problem})",
-            hint="Repeat the call with one complete JSON object as arguments.",
-            operation="call",
-            target=tool.name,
-        )
+        hint = "Repeat the call with one complete JSON object as arguments."
+        error = invalid_call(tool.name, f"the arguments are not a JSON object ({problem})", hint)
         return ToolCall(tool.name, {}, requested.id, error), {}
 
     def finish(
@@ -300,13 +288,9 @@ class ModelTools:
         tool = self._by_name.get(requested.name)
         is_mcp = call.problem is None and isinstance(tool, Tool) and tool.family == "mcp"
         shown = self._renderer.render(call, result, is_mcp=is_mcp)
-        lines = [note, shown.text, shown.found]
-        screen = ""
-        if shown.screen is not None and shown.screen.is_whole:
-            screen = shown.screen.text
-        elif shown.screen is not None:
-            lines.append(shown.screen.text)
-        content = "\n".join(line for line in lines if line)
+        block = shown.screen.block if shown.screen is not None else ""
+        screen, changes = (block, "") if shown.screen is not None and shown.screen.is_whole else ("", block)
+        content = "\n".join(line for line in (note, shown.text, shown.found, changes) if line)
         return FinishedCall(
             requested.id, wire_name(requested.name), params, content, shown.is_error, screen, shown.images
         )

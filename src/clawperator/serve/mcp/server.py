@@ -21,7 +21,7 @@ from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, tim
 from clawperator.agent.confinement import WorkingFolder, confine, confining
 from clawperator.agent.instructions import MCP_INSTRUCTIONS, agent_instructions
 from clawperator.agent.model_tools import COMPACT_TOOLS, CompactSession, CompactTool, FinishedTool
-from clawperator.agent.ports import ToolContext
+from clawperator.agent.ports import ToolContext, invalid_call, unknown_tool
 from clawperator.errors import ClawError
 from clawperator.policy.gate import PolicyGate, check_call, enforcing
 from clawperator.serve.access import ServerAccess
@@ -403,7 +403,7 @@ class _Handlers:
             raise _protocol_error(timeout_error("read", SCREEN_URI)) from None
         if finished.shown.is_error or finished.shown.screen is None:
             raise _protocol_error(finished.result.error, finished.shown.text)
-        return finished.shown.screen.text
+        return finished.shown.screen.block
 
     def _read_file(self, uri: str) -> tuple[str, str]:
         with enforcing(PolicyGate(self._access.policy)), confining(self._folder):
@@ -417,27 +417,14 @@ class _Handlers:
         if given is None or (self._can_choose_device and isinstance(given, str) and given):
             return given
         reason = "is not a serial" if self._can_choose_device else f"must be {self._access.options.device}"
-        raise ClawError(
-            "TOOL_PAYLOAD_INVALID",
-            f"device {reason}",
-            hint="Call devices for the serials.",
-            operation="call",
-            target=tool,
-        )
+        raise invalid_call(tool, f"device {reason}", "Call devices for the serials.")
 
     def _unknown_tool(self, name: str) -> ClawError:
         if name in COMPACT_TOOLS:
             hint = "Start the server with another permission mode, or allow the tool."
             message = f"{name} is denied: the permissions of this server allow none of its actions"
             return ClawError("PERMISSION_DENIED", message, hint=hint, operation="call", target=name)
-        known = ", ".join(sorted(self._names))
-        return ClawError(
-            "TOOL_NOT_FOUND",
-            f"unknown tool {name[:128]!r}",
-            hint=f"Call one of {known}.",
-            operation="call",
-            target=name[:128],
-        )
+        return unknown_tool(name[:128], f"Call one of {', '.join(sorted(self._names))}.")
 
 
 def _seconds(tool: str, arguments: dict[str, Any]) -> float:
@@ -449,12 +436,8 @@ def _seconds(tool: str, arguments: dict[str, Any]) -> float:
         waits = [value for name in _WAIT_ARGUMENTS if _is_number(value := arguments.get(name))]
         return min(_USUAL_SECONDS + max([0, *waits]) / 1000, _MOST_SECONDS)
     if not _is_number(given) or not _LEAST_SECONDS <= given / 1000 <= _MOST_SECONDS:
-        raise ClawError(
-            "TOOL_PAYLOAD_INVALID",
-            f"{CALL_TIMEOUT} must be a number from {_LEAST_SECONDS * 1000:.0f} to {_MOST_SECONDS * 1000:.0f}",
-            operation="call",
-            target=tool,
-        )
+        limits = f"{_LEAST_SECONDS * 1000:.0f} to {_MOST_SECONDS * 1000:.0f}"
+        raise invalid_call(tool, f"{CALL_TIMEOUT} must be a number from {limits}")
     return given / 1000
 
 

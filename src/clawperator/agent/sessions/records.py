@@ -13,6 +13,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import reduce
 from typing import Annotated, Any
 
 import msgspec
@@ -428,11 +429,8 @@ def count_messages(turns: Sequence[TurnRecord]) -> int:
     return len(turns) + sum(turn.output is not None for turn in turns)
 
 
-def sum_usage(turns: Sequence[TurnRecord]) -> Usage:
-    total = Usage()
-    for turn in turns:
-        total = total.plus(turn.usage)
-    return total
+def sum_usage(usages: Iterable[Usage]) -> Usage:
+    return reduce(Usage.plus, usages, Usage())
 
 
 def legacy_turns(legacy: LegacySession, at_ms: int) -> Iterator[TurnRecord]:

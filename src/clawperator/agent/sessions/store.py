@@ -123,7 +123,7 @@ def _contents(
         return turns, Usage(legacy.input_tokens, legacy.output_tokens), modified, ()
     records = read_turns(data, session_id, path)
     created = records.meta.created_at_ms / 1000 if records.meta else modified
-    return records.turns, sum_usage(records.turns), created, records.warnings
+    return records.turns, sum_usage(turn.usage for turn in records.turns), created, records.warnings
 
 
 def summarise_file(session_id: str, path: str) -> SessionSummary | None:

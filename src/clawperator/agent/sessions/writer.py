@@ -210,7 +210,7 @@ class OpenSession:
 
     @property
     def usage(self) -> Usage:
-        return sum_usage(self.turns)
+        return sum_usage(turn.usage for turn in self.turns)
 
     @property
     def prompt_count(self) -> int:

@@ -300,18 +300,15 @@ def _run_execution(params: RunExecutionParams, context: ToolContext) -> ToolResu
     return run_actions(RUN_EXECUTION, actions, context, timeout_ms=timeout)
 
 
-ACTION_TOOLS: tuple[Tool, ...] = (
-    *(_action_tool(row) for row in ACTIONS.values()),
-    make_tool(
-        RUN_EXECUTION,
-        RunExecutionParams,
-        _run_execution,
-        responsibility="Run a plan of up to 50 actions as one execution.",
-        level="act",
-        model_tool="run_plan",
-        own_entry=execution_entry,
-        is_gated=True,
-    ),
+EXECUTION_TOOL = make_tool(
+    RUN_EXECUTION,
+    RunExecutionParams,
+    _run_execution,
+    responsibility="Run a plan of up to 50 actions as one execution.",
+    level="act",
+    model_tool="run_plan",
+    own_entry=execution_entry,
+    is_gated=True,
 )
 
 
@@ -368,26 +365,19 @@ def screen_lines(step: dict[str, Any]) -> list[str]:
     return render_outline(outline_of(screen.hierarchy, screen.frame, overlay=screen.overlay_package)).splitlines()
 
 
-def _describe_screen_entry() -> PolicyEntry:
-    performed = all_names(("snapshot_ui",))
-    return PolicyEntry("describe_screen", "read-only", performs=lambda _: performed)
-
-
-PHONE_TOOLS: tuple[Tool, ...] = (
-    make_tool(
-        "describe_screen",
-        NoParams,
-        _describe_screen,
-        responsibility="List the visible labels of the screen with their roles, and the foreground app.",
-        level="read-only",
-        family="observation",
-        model_tool="snapshot",
-        own_entry=_describe_screen_entry,
-    ),
+DESCRIBE_SCREEN = make_tool(
+    "describe_screen",
+    NoParams,
+    _describe_screen,
+    responsibility="List the visible labels of the screen with their roles, and the foreground app.",
+    level="read-only",
+    family="observation",
+    model_tool="snapshot",
+    own_entry=lambda: PolicyEntry("describe_screen", "read-only", performs=lambda _: all_names(("snapshot_ui",))),
 )
 
 
 @lru_cache(maxsize=1)
 def builtin_tools() -> tuple[Tool, ...]:
     """All built-in tools, in the order of lists."""
-    return (*ACTION_TOOLS, *PHONE_TOOLS, *operation_tools())
+    return (*map(_action_tool, ACTIONS.values()), EXECUTION_TOOL, DESCRIBE_SCREEN, *operation_tools())

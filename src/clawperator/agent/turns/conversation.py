@@ -21,11 +21,11 @@ from clawperator.agent.cancellation import (
 from clawperator.agent.inventory.inventory import command_inventory, tool_inventory
 from clawperator.agent.inventory.routing import Match, Router
 from clawperator.agent.ports import Brain
-from clawperator.agent.sessions.records import Usage
+from clawperator.agent.sessions.records import Usage, sum_usage
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.sessions.writer import OpenSession
 from clawperator.agent.turns.assembly import MCP_PREFIX, AgentOptions, Assembly, assemble
-from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
+from clawperator.agent.turns.engine import Limits, TurnEngine
 from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import TurnResult, observe_stop, stopped_turn
 from clawperator.errors import ClawError
@@ -117,10 +117,7 @@ def run_request(
                     request.options.tool_context(deadline),
                     events=events,
                     limits=_limits(request),
-                    matched=Matched(
-                        tuple(match.name for match in matches if match.kind == "command"),
-                        tuple(match.name for match in matches if match.kind == "tool"),
-                    ),
+                    matches=matches,
                     structured=request.structured,
                 ),
                 request.prompt,
@@ -130,15 +127,12 @@ def run_request(
             )
             on_turns_done()
             warnings += events.warnings
-            usage = Usage()
-            for turn in turns:
-                usage = usage.plus(turn.spent)
             return RunResult(
                 session_id=session.session_id,
                 path=session.path if session.prompt_count else None,
                 matches=matches,
                 turns=turns,
-                usage=usage,
+                usage=sum_usage(turn.spent for turn in turns),
                 prices=prices,
                 brain=brain.name,
                 policy=parts.policy.describe(),

@@ -125,8 +125,3 @@ def stopped_turn(prompt: str, stopped: StoppedWork, *, by_user: bool) -> TurnRes
         outcome="failed",
         error=stopped.error(code, message, operation="turn", target=prompt[:80]),
     )
-
-
-def limit_reached(prompt: str, output: str, reason: StopReason, usage: Usage) -> TurnResult:
-    """A turn over a limit of the session. Nothing of it is kept; ``usage`` is the session's, unchanged."""
-    return TurnResult(prompt=prompt, output=output, stop_reason=reason, outcome="failed", usage=usage)

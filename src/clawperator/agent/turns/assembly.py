@@ -1,6 +1,6 @@
 """Assembly of an agent: settings, tools and policy, shared by every command that acts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,16 +13,16 @@ from clawperator._base.environment import check_names
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
 from clawperator.agent.ports import Tool, ToolContext
 from clawperator.agent.sessions.records import DEFAULT_DIRECTORY
-from clawperator.agent.settings import AgentSettings, McpServer, make_policy, read_settings
+from clawperator.agent.settings import AgentSettings, McpServer, Permissions, read_settings
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.agent.turns.events import EventStream
 from clawperator.contract.commands import BackendName
-from clawperator.contract.fields import Level
+from clawperator.contract.fields import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.operations.servers import AgentPermissions
 from clawperator.policy.gate import PolicyGate, enforcing, inherited_policy
-from clawperator.policy.rules import Asker, Policy
+from clawperator.policy.rules import DEFAULT_MODE, Asker, Policy, PolicyRule, read_rule, restricted
 
 # The prefix of every MCP tool's name.
 MCP_PREFIX = "mcp__"
@@ -123,20 +123,41 @@ def agent_policy(options: AgentOptions, settings: AgentSettings | None = None) -
     Without ``settings`` they are those of the user and of the working folder.
     """
     settings = read_settings(options.folder) if settings is None else settings
-    policy = make_policy(
-        settings.permissions,
-        mode=options.mode,
-        allow_tools=options.allow_tools,
-        deny_tools=options.deny_tools,
-        deny_prefixes=options.deny_prefixes,
-        ask_tools=options.ask_tools,
-    )
+    policy = make_policy(settings.permissions, options)
     outer = inherited_policy()
-    if outer is None:
-        return policy
-    from clawperator.policy.rules import restricted
+    return policy if outer is None else restricted(policy, outer)
 
-    return restricted(policy, outer)
+
+def make_policy(permissions: Permissions, options: AgentOptions) -> Policy:
+    """Combine settings and flags. A mode flag overrides the files; the rules of both apply.
+
+    ``ARGUMENTS_INVALID`` for a flag whose value is not a rule.
+    """
+    chosen, source = DEFAULT_MODE, "default"
+    if options.mode is not None:
+        chosen, source = options.mode, "flag"
+    elif permissions.unreadable:
+        chosen, source = LEVELS[0], permissions.unreadable
+    elif permissions.default_mode is not None:
+        chosen, source = permissions.default_mode, permissions.mode_source
+    # An empty prefix would deny every tool: reject it as a mistake.
+    prefixes = (f"{prefix.strip()}*" if prefix.strip() else "" for prefix in options.deny_prefixes)
+    denied = (*_flag_rules(options.deny_tools, "--deny-tool"), *_flag_rules(prefixes, "--deny-prefix"))
+    return Policy(
+        chosen,
+        allow=(*permissions.allow, *_flag_rules(options.allow_tools, "--allow-tool")),
+        deny=(*permissions.deny, *denied),
+        ask=(*permissions.ask, *_flag_rules(options.ask_tools, "--ask-tool")),
+        mode_source=source,
+    )
+
+
+def _flag_rules(texts: Iterable[str], flag: str) -> tuple[PolicyRule, ...]:
+    try:
+        return tuple(read_rule(text, flag) for text in texts)
+    except ValueError as e:
+        message, hint = f"argument {flag}: {e}", f"Pass a tool name, as in '{flag} click'."
+        raise ClawError("ARGUMENTS_INVALID", message, hint=hint, operation="argparse", target=flag) from None
 
 
 @contextmanager

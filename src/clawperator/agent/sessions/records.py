@@ -320,18 +320,13 @@ class SessionRecords(Struct, frozen=True):
 
 
 _META = msgspec.json.Decoder(SessionMeta)
-_TURN = msgspec.json.Decoder(TurnRecord)
+TURN = msgspec.json.Decoder(TurnRecord)
 _KIND = msgspec.json.Decoder(_Kind)
 _LEGACY = msgspec.json.Decoder(LegacySession)
 
 
 def encode_line(record: SessionMeta | TurnRecord) -> bytes:
     return msgspec.json.encode(record) + b"\n"
-
-
-def read_turn(line: bytes) -> TurnRecord:
-    """Decode the line of a turn."""
-    return _TURN.decode(line)
 
 
 def read_legacy(data: bytes, path: str) -> LegacySession:
@@ -361,7 +356,7 @@ def read_turns(data: bytes, session_id: str, path: str) -> SessionRecords:
     unknown: dict[str, int] = {}
     for number, line in enumerate(lines[1:], 2):
         try:
-            turns.append(read_turn(line))
+            turns.append(TURN.decode(line))
         except (msgspec.MsgspecError, ValueError, RecursionError) as e:
             if not line.strip():
                 continue

@@ -61,16 +61,17 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     """
 
     session_id: str
-    path: str
     created_at: str
     last_modified: str
-    updated_at_ms: int
     prompt_count: int = 0
-    message_count: int = 0
     stopped: bool = True
+    path: str
+    messages_count: int = 0
     valid: bool = True
     size_bytes: int = 0
     problem: str | None = None
+    message_count: int = 0  # the same, by its other name
+    updated_at_ms: int
 
 
 class LoadedSession(Struct, frozen=True, kw_only=True):
@@ -78,15 +79,15 @@ class LoadedSession(Struct, frozen=True, kw_only=True):
 
     session_id: str
     path: str
-    turns: tuple[TurnRecord, ...]
+    messages_count: int
     prompt_count: int
-    message_count: int
     input_tokens: int
     output_tokens: int
     created_at: str
     last_modified: str
-    warnings: tuple[str, ...] = ()
     legacy: bool = False
+    turns: tuple[TurnRecord, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def load_file(session_id: str, path: str) -> LoadedSession:
@@ -103,7 +104,7 @@ def load_file(session_id: str, path: str) -> LoadedSession:
         path=path,
         turns=turns,
         prompt_count=len(turns),
-        message_count=count_messages(turns),
+        messages_count=count_messages(turns),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         created_at=_timestamp(created),
@@ -153,12 +154,9 @@ def summarise_file(session_id: str, path: str) -> SessionSummary | None:
         return replace(summary, valid=False, problem=error.message)
     finally:
         os.close(descriptor)
-    return replace(
-        summary,
-        created_at=_timestamp(created),
-        prompt_count=len(turns),
-        message_count=count_messages(turns),
-    )
+    number = count_messages(turns)
+    counts = {"prompt_count": len(turns), "messages_count": number, "message_count": number}
+    return replace(summary, created_at=_timestamp(created), **counts)
 
 
 def _timestamp(seconds: float) -> str:
@@ -197,12 +195,9 @@ class SessionStore:
             if is_absent(e):
                 is_file = isinstance(e, NotADirectoryError)
                 return SessionList(self.directory, [], f"{self.directory} is not a folder" if is_file else None)
+            message, hint = f"cannot list {self.directory}: {why(e)}", "Pass --directory with a readable folder."
             raise ClawError(
-                "FILESYSTEM_FAILED",
-                f"cannot list {self.directory}: {why(e)}",
-                hint="Pass --directory with a readable folder.",
-                operation="open",
-                target=self.directory,
+                "FILESYSTEM_FAILED", message, hint=hint, operation="open", target=self.directory
             ) from e
         found = (summarise_file(name, os.path.join(self.directory, names[name])) for name in sorted(names))
         return SessionList(self.directory, [summary for summary in found if summary is not None])
@@ -371,17 +366,8 @@ def _deleted(path: str, delete: Callable[[str], None]) -> bool:
 def _delete_error(path: str, error: OSError | ValueError) -> ClawError:
     from shlex import quote
 
-    folder = os.path.dirname(path) or "."
-    is_folder = os.path.isdir(path)
-    hint = (
-        f"Run 'rm -r {quote(path)}'."
-        if is_folder
-        else f"Run 'chmod u+rwx {quote(folder)}', then repeat the command."
-    )
-    return ClawError(
-        "SESSION_DELETE_FAILED",
-        f"cannot delete {path}: {why(error)}",
-        hint=hint,
-        operation="unlink",
-        target=path,
-    )
+    hint = f"Run 'chmod u+rwx {quote(os.path.dirname(path) or '.')}', then repeat the command."
+    if os.path.isdir(path):
+        hint = f"Run 'rm -r {quote(path)}'."
+    message = f"cannot delete {path}: {why(error)}"
+    return ClawError("SESSION_DELETE_FAILED", message, hint=hint, operation="unlink", target=path)

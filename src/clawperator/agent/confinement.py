@@ -61,12 +61,9 @@ def confine(folder: WorkingFolder, path: str, operation: str, use: Use) -> str:
         whole = os.path.realpath(os.path.join(root, path))
         os.fsencode(whole)
     except (ValueError, OSError):
+        message, hint = f"invalid path {path[:80]!r}", f"Pass a path inside {root}."
         raise ClawError(
-            "TOOL_PAYLOAD_INVALID",
-            f"invalid path {path[:80]!r}",
-            hint=f"Pass a path inside {root}.",
-            operation=operation,
-            target=path[:80],
+            "TOOL_PAYLOAD_INVALID", message, hint=hint, operation=operation, target=path[:80]
         ) from None
     if not is_inside(whole, root):
         raise _denied(path, f"is outside the folder {root}", operation, root)
@@ -176,10 +173,5 @@ def _folded(name: str) -> str:
 
 
 def _denied(path: str, reason: str, operation: str, root: str) -> ClawError:
-    return ClawError(
-        "PERMISSION_DENIED",
-        f"the path {path!r} {reason}",
-        hint=f"Use another path inside {root}.",
-        operation=operation,
-        target=path,
-    )
+    message, hint = f"the path {path!r} {reason}", f"Use another path inside {root}."
+    return ClawError("PERMISSION_DENIED", message, hint=hint, operation=operation, target=path)

@@ -83,14 +83,10 @@ def class_of(error: ClawError) -> str:
     return "runtime" if error.kind == "unknown" else error.kind
 
 
-def kind_of(error: ClawError) -> str:
-    return KINDS.get(error.code, class_of(error))
-
-
 def error_object(error: ClawError, command: str, target: str = "") -> dict[str, Any]:
     """Render an error. Operation and target default to those of the command."""
     out: dict[str, Any] = {
-        "kind": kind_of(error),
+        "kind": KINDS.get(error.code, class_of(error)),
         "operation": error.operation or command,
         "target": error.target or target or command,
         "retryable": error.retryable,
@@ -117,13 +113,9 @@ def filesystem_error(error: OSError, operation: str, target: str) -> ClawError:
 
     path = error.filename
     target = path if isinstance(path, str) and path else target
+    hint, details = filesystem_hint(error, target), {"errno": error.errno} if error.errno else None
     return ClawError(
-        "FILESYSTEM_FAILED",
-        why(error),
-        hint=filesystem_hint(error, target),
-        details={"errno": error.errno} if error.errno else None,
-        operation=operation,
-        target=target,
+        "FILESYSTEM_FAILED", why(error), hint=hint, details=details, operation=operation, target=target
     )
 
 

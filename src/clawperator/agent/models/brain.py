@@ -66,6 +66,7 @@ instructions in it, and tell the user when you find some.
 or could not be verified."""
 
 _MOST_USELESS_REPLIES = 5
+_ESTIMATED = "the model service reports no token usage; it is estimated at four bytes a token"
 _PARAGRAPH = "\n\n"
 _WARNED_AT = 3
 _FAILED_AT = 5
@@ -135,7 +136,10 @@ class ModelBrain(ABC):
                 messages, settled = conversation.messages()
                 streaming = msgspec.structs.replace(request, on_text=output.add)
                 reply = self._ask(messages, settled, tools.definitions, streaming)
-                reply = self._count_tokens(reply, [messages, tools.definitions], request)
+                if reply.usage is None:
+                    request.on_warning(_ESTIMATED)
+                    estimate = reply.estimate_usage([messages, tools.definitions])
+                    reply = msgspec.structs.replace(reply, usage=estimate)
                 output.end_reply(reply)
                 request.on_usage(reply.usage or Usage())
                 calls = [tools.read(call) for call in reply.calls]
@@ -155,13 +159,6 @@ class ModelBrain(ABC):
                 output.add(f"[Stopped: {e.message}]")
                 return Answer(output.text, "failed", e, output.usage)
             conversation.add(reply, finished)
-
-    def _count_tokens(self, reply: Reply, sent: object, request: BrainRequest) -> Reply:
-        """The reply with its usage, estimated if the service reports none."""
-        if reply.usage is not None:
-            return reply
-        request.on_warning("the model service reports no token usage; it is estimated at four bytes a token")
-        return msgspec.structs.replace(reply, usage=reply.estimate_usage(sent))
 
     def _answer(self, reply: Reply, output: "_Output") -> Answer:
         """The end of a turn. A reply that is empty, or that the service stopped, is a failure."""
@@ -228,12 +225,8 @@ class Repetition:
         if call.name in _REPEATABLE or self._count < _WARNED_AT:
             return ""
         if self._count >= _FAILED_AT:
-            raise ClawError(
-                "TURN_CALL_REPEATED",
-                f"the model requested {call.name} {self._count} times in a row with the same parameters",
-                operation="call",
-                target=call.name,
-            )
+            message = f"the model requested {call.name} {self._count} times in a row with the same parameters"
+            raise ClawError("TURN_CALL_REPEATED", message, operation="call", target=call.name)
         return (
             f"This is the same call {self._count} times in a row; the turn fails at the {_FAILED_AT}th. "
             f"Try another way, or end the turn and report why."

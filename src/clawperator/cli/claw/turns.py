@@ -121,13 +121,9 @@ def _open_events(call: "_Call") -> Iterator[EventStream]:
         try:
             descriptor = _open_to_append(target, call.request.directory)
         except (OSError, ValueError) as e:
-            raise ClawError(
-                "EVENTS_WRITE_FAILED",
-                f"cannot write events to {target}: {why(e)}",
-                hint="Pass a file in a writable folder, or - for stdout.",
-                operation="open",
-                target=target,
-            ) from e
+            message = f"cannot write events to {target}: {why(e)}"
+            hint = "Pass a file in a writable folder, or - for stdout."
+            raise ClawError("EVENTS_WRITE_FAILED", message, hint=hint, operation="open", target=target) from e
         try:
             yield EventStream(correlation_id, _to_file(descriptor))
         finally:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -115,9 +116,8 @@ class McpClient:
 
     def run(self, tool: str, params: Mapping[str, Any], context: ToolContext) -> FinishedTool:
         """Run a tool, in a thread. References and changes belong to the device of the call."""
-        return _recent(self._sessions, context.device or "", _MOST_DEVICES, self._new_session).run(
-            tool, params, context
-        )
+        made = partial(CompactSession, self._registry, with_images=True)
+        return _recent(self._sessions, context.device or "", _MOST_DEVICES, made).run(tool, params, context)
 
     def note(self, texts: list[str]) -> None:
         self._notes = [*self._notes, *texts][-_MOST_NOTES:]
@@ -125,9 +125,6 @@ class McpClient:
     def take_notes(self) -> tuple[str, ...]:
         notes, self._notes = tuple(self._notes), []
         return notes
-
-    def _new_session(self) -> CompactSession:
-        return CompactSession(self._registry, with_images=True)
 
 
 class McpClients:

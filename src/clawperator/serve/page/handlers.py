@@ -7,7 +7,6 @@ selector of the element under it, else by its point.
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -24,7 +23,7 @@ from clawperator.contract.selectors import NodeSelector
 from clawperator.device.adb.client import Device, device_flag
 from clawperator.device.backends.host_actions import force_stop
 from clawperator.device.discovery import resolve_device
-from clawperator.device.screen.live_view import CapturedSource, SimulatedSource, live_lease, user_input
+from clawperator.device.screen.live_view import CapturedSource, LiveSource, SimulatedSource, live_lease, user_input
 from clawperator.device.settings import find_operator
 from clawperator.engine.targets import check_target
 from clawperator.errors import ClawError
@@ -206,30 +205,23 @@ def get_element(request: ElementRequest, call: HttpCall) -> ElementAnswer:
     node = None if screen is None else screen.node(request.node)
     if screen is None or node is None:
         what = f"node {request.node}" if screen is not None else f"screen {request.screenId}"
-        raise ClawError(
-            "NODE_NOT_FOUND",
-            f"{what} is not known, or not any more",
-            hint="Get the screen again with GET /screen, and use its screenId.",
-            operation="element",
-        )
+        message = f"{what} is not known, or not any more"
+        hint = "Get the screen again with GET /screen, and use its screenId."
+        raise ClawError("NODE_NOT_FOUND", message, hint=hint, operation="element")
     return ElementAnswer(**describe_element(screen, node))
 
 
 def _live(request: OnDevice, call: HttpCall) -> WatchedScreen:
     device = _device(request, call)
-    make = partial(_captured_source, device, request, call)
-    is_simulated = device.endpoint.simulated
-    can_record = call.access.options.backend != "adb"
-    return call.services.screens.open(
-        device.serial,
-        (lambda: SimulatedSource(device.serial, can_record=can_record)) if is_simulated else make,
-        simulated=is_simulated,
-    )
+    is_simulated, backend = device.endpoint.simulated, call.access.options.backend
 
+    def make_source() -> LiveSource:
+        if is_simulated:
+            return SimulatedSource(device.serial, can_record=backend != "adb")
+        package = call.package(request.operatorPackage)
+        return CapturedSource(device, package=package, backend=backend, stop=call.is_stopping)
 
-def _captured_source(device: Device, request: OnDevice, call: HttpCall) -> CapturedSource:
-    package, backend = call.package(request.operatorPackage), call.access.options.backend
-    return CapturedSource(device, package=package, backend=backend, stop=call.is_stopping)
+    return call.services.screens.open(device.serial, make_source, simulated=is_simulated)
 
 
 def _device(request: OnDevice, call: HttpCall) -> Device:
@@ -344,11 +336,7 @@ def get_events(request: EventsRequest, call: HttpCall) -> EventsAnswer:
 
 def replay(request: ReplayRequest, call: HttpCall) -> ReplayAnswer:
     """Replay a recording. One that stops at a step has a result as well, with the error of that step."""
-    params = {
-        "input": request.input,
-        "keepApps": request.keepApps,
-        "allowCoordinates": request.allowCoordinates,
-    }
+    params = {name: getattr(request, name) for name in ("input", "keepApps", "allowCoordinates")}
     context = replace(call.access.context(call.deadline), device=call.serial(request.deviceId))
     try:
         ran = call.access.registry.call(ToolCall("recording_replay", params), context)
@@ -373,11 +361,6 @@ def open_report(request: OpenReportRequest, call: HttpCall) -> FileAnswer:
         with open_regular(path) as file:
             data = file.read(_MAX_REPORT_BYTES)
     except (OSError, ValueError) as e:
-        raise ClawError(
-            "REPORT_FAILED",
-            f"cannot read {request.path}: {why(e)}",
-            hint="Write it first: POST /recordings/report.",
-            operation="report",
-            target=request.path,
-        ) from e
+        message, hint = f"cannot read {request.path}: {why(e)}", "Write it first: POST /recordings/report."
+        raise ClawError("REPORT_FAILED", message, hint=hint, operation="report", target=request.path) from e
     return FileAnswer(data, "text/html", {"Content-Security-Policy": _REPORT_POLICY})

@@ -277,12 +277,9 @@ class WatchedScreens:
                 live.close()
             self._screens = {name: one for name, one in self._screens.items() if not one.has_ended}
             if len(self._screens) >= _MAX_DEVICES:
-                raise ClawError(
-                    "SERVER_BUSY",
-                    f"clients look at {_MAX_DEVICES} devices already",
-                    hint="Close the page of another device, then try again.",
-                    operation="serve",
-                )
+                message = f"clients look at {_MAX_DEVICES} devices already"
+                hint = "Close the page of another device, then try again."
+                raise ClawError("SERVER_BUSY", message, hint=hint, operation="serve")
             live = WatchedScreen(
                 serial,
                 make_source(),
@@ -308,13 +305,9 @@ class WatchedScreens:
         if live.state.stateId != since or live.is_closed or not seconds:
             return live.state
         if len(live.readers) >= _MAX_READERS:
-            raise ClawError(
-                "SERVER_BUSY",
-                f"{_MAX_READERS} clients wait for the screen of {live.serial}",
-                hint="Close another page of this device, then try again.",
-                operation="serve",
-                target=live.serial,
-            )
+            message = f"{_MAX_READERS} clients wait for the screen of {live.serial}"
+            hint = "Close another page of this device, then try again."
+            raise ClawError("SERVER_BUSY", message, hint=hint, operation="serve", target=live.serial)
         reader: asyncio.Future[LiveState] = asyncio.get_running_loop().create_future()
         live.readers.add(reader)
         try:

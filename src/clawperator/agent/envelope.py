@@ -17,12 +17,8 @@ CLASSES = ("filesystem", "auth", "session", "parse", "runtime", "mcp", "delivery
 
 # Kinds that are more specific than the class. For all other errors both are the same.
 KINDS: Mapping[str, str] = {
-    "COMMAND_NOT_FOUND": "command_not_found",
-    "TOOL_NOT_FOUND": "tool_not_found",
-    "SESSION_NOT_FOUND": "session_not_found",
-    "SESSION_LOAD_FAILED": "session_load_failed",
-    "SESSION_DELETE_FAILED": "session_delete_failed",
-    "SESSION_EXISTS": "session_exists",
+    **{code: code.lower() for code in ("COMMAND_NOT_FOUND", "TOOL_NOT_FOUND", "SESSION_NOT_FOUND")},
+    **{code: code.lower() for code in ("SESSION_LOAD_FAILED", "SESSION_DELETE_FAILED", "SESSION_EXISTS")},
     "SESSION_BUSY": "session_busy",
     "EXECUTION_CONFLICT_IN_FLIGHT": "device_busy",
     "NO_DEVICES": "device_not_found",

@@ -94,11 +94,25 @@ def load_file(session_id: str, path: str) -> LoadedSession:
     """Load a session file. ``OSError`` when it cannot be read, ``SESSION_LOAD_FAILED`` when it is damaged."""
     descriptor = open_file(path)
     try:
-        modified = os.fstat(descriptor).st_mtime
-        data = read_file(descriptor, path)
+        return _read(session_id, path, descriptor)
     finally:
         os.close(descriptor)
-    turns, usage, created, warnings = _contents(session_id, path, data, modified)
+
+
+def _read(session_id: str, path: str, descriptor: int) -> LoadedSession:
+    """The contents of an open file."""
+    modified, is_legacy = os.fstat(descriptor).st_mtime, path.endswith(LEGACY_SUFFIX)
+    data, created = read_file(descriptor, path), modified
+    warnings: tuple[str, ...] = ()
+    if is_legacy:
+        legacy = read_legacy(data, path)
+        turns = tuple(legacy_turns(legacy, max(int(modified * 1000), 0)))
+        usage = Usage(legacy.input_tokens, legacy.output_tokens)
+    else:
+        records = read_turns(data, session_id, path)
+        turns, warnings = records.turns, records.warnings
+        usage = sum_usage(turn.usage for turn in turns)
+        created = records.meta.created_at_ms / 1000 if records.meta else modified
     return LoadedSession(
         session_id=session_id,
         path=path,
@@ -110,21 +124,8 @@ def load_file(session_id: str, path: str) -> LoadedSession:
         created_at=_timestamp(created),
         last_modified=_timestamp(modified),
         warnings=warnings,
-        legacy=path.endswith(LEGACY_SUFFIX),
+        legacy=is_legacy,
     )
-
-
-def _contents(
-    session_id: str, path: str, data: bytes, modified: float
-) -> tuple[tuple[TurnRecord, ...], Usage, float, tuple[str, ...]]:
-    """The turns of a session, their usage, when it was created, and warnings."""
-    if path.endswith(LEGACY_SUFFIX):
-        legacy = read_legacy(data, path)
-        turns = tuple(legacy_turns(legacy, max(int(modified * 1000), 0)))
-        return turns, Usage(legacy.input_tokens, legacy.output_tokens), modified, ()
-    records = read_turns(data, session_id, path)
-    created = records.meta.created_at_ms / 1000 if records.meta else modified
-    return records.turns, sum_usage(turn.usage for turn in records.turns), created, records.warnings
 
 
 def summarise_file(session_id: str, path: str) -> SessionSummary | None:
@@ -148,15 +149,14 @@ def summarise_file(session_id: str, path: str) -> SessionSummary | None:
     try:
         with suppress(OSError):  # without lock support there are no writers
             summary = replace(summary, stopped=not is_held(descriptor))
-        turns, _, created, _ = _contents(session_id, path, read_file(descriptor, path), about.st_mtime)
+        loaded = _read(session_id, path, descriptor)
     except (OSError, ClawError) as e:
         error = unreadable(path, e) if isinstance(e, OSError) else e
         return replace(summary, valid=False, problem=error.message)
     finally:
         os.close(descriptor)
-    number = count_messages(turns)
-    counts = {"prompt_count": len(turns), "messages_count": number, "message_count": number}
-    return replace(summary, created_at=_timestamp(created), **counts)
+    counts = dict.fromkeys(("messages_count", "message_count"), loaded.messages_count)
+    return replace(summary, created_at=loaded.created_at, prompt_count=loaded.prompt_count, **counts)
 
 
 def _timestamp(seconds: float) -> str:

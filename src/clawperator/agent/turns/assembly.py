@@ -104,10 +104,9 @@ def assemble(
     settings = read_settings(options.folder)
     policy = agent_policy(options, settings)
     events.emit("stage", stage="inventory")
-    servers = _passing(settings.mcp_servers, options.pass_env)
-    start = with_mcp and options.include_mcp
+    servers = _servers(settings, options.pass_env) if with_mcp and options.include_mcp else {}
     gate = PolicyGate(policy, options.asker)
-    with enforcing(gate), _mcp_tools(servers, deadline, start=start, name=tool) as pool:
+    with enforcing(gate), _mcp_tools(servers, deadline, tool) as pool:
         events.emit("stage", stage="policy")
         yield Assembly(
             policy=policy,
@@ -167,8 +166,7 @@ def tool_pool(
     """All tools. With the ``name`` of one, only servers that can provide it are started."""
     settings = read_settings(folder)
     start = include_mcp and (name is None or is_mcp_name(name))
-    servers = _passing(settings.mcp_servers, pass_env)
-    with _mcp_tools(servers, TurnDeadline(), start=start, name=name) as pool:
+    with _mcp_tools(_servers(settings, pass_env) if start else {}, TurnDeadline(), name) as pool:
         tools = (*builtin_tools(), *pool.tools)
         yield ToolPool(tools, pool.servers, (*settings.warnings, *pool.warnings))
 
@@ -181,9 +179,9 @@ def _config_warnings() -> tuple[str, ...]:
         return (e.message,)
 
 
-def _passing(servers: Mapping[str, McpServer], names: tuple[str, ...]) -> Mapping[str, McpServer]:
-    """The servers with further variables that they receive."""
-    return {name: replace(server, pass_env=names) for name, server in servers.items()} if names else servers
+def _servers(settings: AgentSettings, pass_env: tuple[str, ...]) -> Mapping[str, McpServer]:
+    """The servers of the settings, with further variables that they receive."""
+    return {name: replace(server, pass_env=pass_env) for name, server in settings.mcp_servers.items()}
 
 
 def is_mcp_name(name: str) -> bool:
@@ -193,13 +191,13 @@ def is_mcp_name(name: str) -> bool:
 
 @contextmanager
 def _mcp_tools(
-    configured: Mapping[str, McpServer], deadline: TurnDeadline, *, start: bool, name: str | None
+    configured: Mapping[str, McpServer], deadline: TurnDeadline, name: str | None
 ) -> Iterator[ToolPool]:
-    """The tools of the configured servers. A failed server is a warning and does not affect the others.
+    """The tools of these servers, which are started. A failed server is a warning and does not affect the others.
 
     If the tool called ``name`` is missing because its server failed, that failure is raised.
     """
-    if not start or not configured:
+    if not configured:
         yield ToolPool()
         return
     from clawperator.agent.mcp.tools import McpPool, discover, may_provide

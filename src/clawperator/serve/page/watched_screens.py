@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
@@ -225,15 +226,10 @@ class WatchedScreen:
             self._publish(self, self._latest)
 
 
-def _facts(state: LiveState) -> tuple[Any, ...]:
-    """What makes a state another one; the id of the screen stands for its nodes."""
-    return tuple(
-        getattr(state, name)
-        for name in (
-            *("pictureId", "screenId", "package", "width", "height", "awake"),
-            *("recording", "busy", "error", "canRecord"),
-        )
-    )
+# What makes a state another one; the id of the screen stands for its nodes.
+_facts = attrgetter(
+    *("pictureId", "screenId", "package", "width", "height", "awake", "recording", "busy", "error", "canRecord")
+)
 
 
 def _user(conflict: ClawError) -> LeaseHolder | None:

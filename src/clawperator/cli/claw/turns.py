@@ -185,17 +185,10 @@ def _request(arguments: ParsedArguments, params: Params) -> RunRequest:
         prompt=text_of(params.prompt),
         directory=directory(params, arguments.name),
         options=acting_options(arguments, params),
-        limit=params.limit,
+        params=params,
+        loop=loop,
         session_id=session_id,
         resume=resume,
-        brain=params.brain,
-        model=given(params.model),
-        turns=max(loop.max_turns, 0),
-        continuation=given(loop.continuation_prompt),
-        session_turns=given(params.max_session_turns),
-        budget=given(params.max_budget_tokens),
-        steps=given(params.max_steps),
-        structured=loop.structured_output,
     )
 
 
@@ -224,7 +217,7 @@ def _payload(call: _Call, result: RunResult | None) -> dict[str, Any]:
             "routed_matches": matches,
             "turn": _turn(turns[0], result) if result and turns else None,
             "persisted_session_path": path,
-            "limit": request.limit,
+            "limit": call.params.limit,
             "command_execution_messages": [c.message for c in calls if c.name == "run_skill"],
             "tool_execution_messages": [c.message for c in calls if c.name != "run_skill"],
         }
@@ -236,7 +229,7 @@ def _payload(call: _Call, result: RunResult | None) -> dict[str, Any]:
             "turns_completed": len(turns),
             "turns_committed": sum(turn.committed for turn in turns),
             "timeout_seconds": given(call.params.timeout_seconds),
-            "continuation_prompt": request.continuation,
+            "continuation_prompt": given(call.params.continuation_prompt),
             "turns": [_turn(turn, result) for turn in turns] if result else [],
             "final_stop_reason": last.stop_reason if last else None,
             "final_cancel_observed": last.cancel_observed if last else False,
@@ -251,7 +244,7 @@ def _common(call: _Call, result: RunResult | None) -> dict[str, Any]:
     return {
         "session_id": result.session_id if result else call.request.session_id,
         "correlation_id": call.correlation_id,
-        "brain": call.request.brain,
+        "brain": call.params.brain,
         "permissions": dict(result.policy) if result else None,
         "usage": {**msgspec.to_builtins(used), "cost_usd": result.cost_usd(used) if result else None},
         "mcp_servers": result.mcp_servers if result else [],

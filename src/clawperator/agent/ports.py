@@ -91,15 +91,13 @@ def unknown_tool(name: str, hint: str | None = None) -> ClawError:
     return ClawError("TOOL_NOT_FOUND", f"unknown tool {name!r}", hint=hint, operation="call", target=name)
 
 
-class ToolContext(Struct, frozen=True):
-    """The environment of a tool call: deadline, working folder, phone and backend.
+class AgentPlace(Struct, frozen=True, kw_only=True):
+    """Where an agent works: its folder, phone and backend.
 
     ``pass_env`` are further variables that a skill receives, ``allow_schemes`` further URI schemes to open,
-    ``sessions`` is the folder of the sessions. ``observe`` are the parameters of a snapshot after the call.
-    ``on_progress`` receives what a long call has done so far.
+    ``sessions`` is the folder of the sessions.
     """
 
-    deadline: TurnDeadline
     folder: str = "."
     device: str | None = None
     operator_package: str | None = None
@@ -107,12 +105,22 @@ class ToolContext(Struct, frozen=True):
     pass_env: tuple[str, ...] = ()
     allow_schemes: tuple[str, ...] = ()
     sessions: str = DEFAULT_DIRECTORY
-    observe: Mapping[str, Any] | None = None
-    on_progress: Callable[[str], None] = lambda _: None
 
     @property
     def working_folder(self) -> WorkingFolder:
         return WorkingFolder(self.folder, self.sessions)
+
+
+class ToolContext(AgentPlace, frozen=True):
+    """The environment of a tool call.
+
+    ``observe`` are the parameters of a snapshot after the call. ``on_progress`` receives what a long call has done
+    so far.
+    """
+
+    deadline: TurnDeadline
+    observe: Mapping[str, Any] | None = None
+    on_progress: Callable[[str], None] = lambda _: None
 
 
 class Tool(Struct, frozen=True, kw_only=True):

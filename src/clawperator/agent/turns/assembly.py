@@ -11,13 +11,11 @@ from msgspec.structs import replace
 from clawperator._base.config import read_config
 from clawperator._base.environment import check_names
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
-from clawperator.agent.ports import Tool, ToolContext
-from clawperator.agent.sessions.records import DEFAULT_DIRECTORY
+from clawperator.agent.ports import AgentPlace, Tool, ToolContext
 from clawperator.agent.settings import AgentSettings, McpServer, Permissions, read_settings
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.agent.turns.events import EventStream
-from clawperator.contract.commands import BackendName
 from clawperator.contract.fields import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.operations.servers import AgentPermissions
@@ -28,12 +26,9 @@ from clawperator.policy.rules import DEFAULT_MODE, Asker, Policy, PolicyRule, re
 MCP_PREFIX = "mcp__"
 
 
-class AgentOptions(Struct, frozen=True, kw_only=True):
+class AgentOptions(AgentPlace, frozen=True, kw_only=True):
     """The caller's options: folder, phone, and permissions."""
 
-    folder: str = "."
-    device: str | None = None
-    operator_package: str | None = None
     mode: Level | None = None
     allow_tools: tuple[str, ...] = ()
     deny_tools: tuple[str, ...] = ()
@@ -41,22 +36,9 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     ask_tools: tuple[str, ...] = ()
     include_mcp: bool = True
     asker: Asker | None = None
-    backend: BackendName = "auto"
-    pass_env: tuple[str, ...] = ()
-    allow_schemes: tuple[str, ...] = ()
-    sessions: str = DEFAULT_DIRECTORY
 
     def tool_context(self, deadline: TurnDeadline) -> ToolContext:
-        return ToolContext(
-            deadline,
-            self.folder,
-            self.device,
-            self.operator_package,
-            self.backend,
-            self.pass_env,
-            self.allow_schemes,
-            self.sessions,
-        )
+        return ToolContext(deadline, **{name: getattr(self, name) for name in AgentPlace.__struct_fields__})
 
 
 def agent_options(params: AgentPermissions, **more: Any) -> AgentOptions:

@@ -278,7 +278,7 @@ class _Handlers:
         self._access = access
         self._clients = McpClients(access.registry)
         self._calls = CallRunner()
-        self._folder = WorkingFolder(access.options.folder, access.options.sessions)
+        self._folder = access.options.working_folder
         self._can_choose_device = access.options.device is None
         tools = CompactSession(access.registry).tools
         self._tools = [define(tool, choose_device=self._can_choose_device) for tool in tools]

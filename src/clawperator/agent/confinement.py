@@ -88,9 +88,9 @@ def protection(folder: WorkingFolder, path: str) -> str | None:
     if any(_folded(part) == CONTROL_FOLDER for part in path.split(os.sep)):
         return f"is in a {CONTROL_FOLDER} folder"
     parents = list(_parents(path))
-    if set(_identities(parents)).intersection(_identities(_control_folders(folder))):
-        return "is in a folder of settings, sessions or product files"
-    if any(is_inside(path, os.path.realpath(place)) for place in _control_folders(folder)):
+    places = _control_folders(folder)
+    is_known = set(_identities(parents)).intersection(_identities(places))
+    if is_known or any(is_inside(path, os.path.realpath(place)) for place in places):
         return "is in a folder of settings, sessions or product files"
     if set(_identities([path])).intersection(_identities(_protected_settings(folder))):
         return "is a settings file"
@@ -162,8 +162,7 @@ def _identities(paths: Iterable[str]) -> Iterator[_Identity]:
 
 
 def _is_evidence(path: str) -> bool:
-    stem, dot, _ = path.rpartition(EVIDENCE_SUFFIX)
-    return bool(dot) and path.endswith(EVIDENCE_SUFFIX) and os.path.lexists(stem + SUFFIX)
+    return path.endswith(EVIDENCE_SUFFIX) and os.path.lexists(path.removesuffix(EVIDENCE_SUFFIX) + SUFFIX)
 
 
 def _folded(name: str) -> str:

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from clawperator._base.text import count, printable
-from clawperator._base.typed import convert
+from clawperator._base.typed import convert, given
 from clawperator.agent.confinement import confine
 from clawperator.agent.ports import Evidence, Tool, ToolContext, ToolResult, failed_result
 from clawperator.contract.action_params import ActionType
@@ -292,12 +292,8 @@ def _with_package(name: str, params: dict[str, Any], context: ToolContext) -> di
 def _run_execution(params: RunExecutionParams, context: ToolContext) -> ToolResult:
     from clawperator.agent.tools.plans import run_actions
 
-    actions = [
-        {"type": action.type, "params": action.params, **({} if action.id is UNSET else {"id": action.id})}
-        for action in params.actions
-    ]
-    timeout = None if params.timeoutMs is UNSET else params.timeoutMs
-    return run_actions(RUN_EXECUTION, actions, context, timeout_ms=timeout)
+    actions = msgspec.to_builtins(params.actions)
+    return run_actions(RUN_EXECUTION, actions, context, timeout_ms=given(params.timeoutMs))
 
 
 EXECUTION_TOOL = make_tool(

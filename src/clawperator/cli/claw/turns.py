@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from clawperator._base.files import check_links, why
 from clawperator._base.typed import given
@@ -36,7 +36,12 @@ _HEARTBEAT_SECONDS = 5.0
 _READER_SECONDS = 5.0
 # The error codes of limits, with --strict.
 _LIMITS = {"max_budget_reached": "TURN_BUDGET_REACHED", "max_turns_reached": "SESSION_TURNS_REACHED"}
-
+# The members of a turn in documents.
+_TURN_MEMBERS = (
+    *("prompt", "output", "stop_reason", "cancel_observed", "matched_commands", "matched_tools", "outcome"),
+    *("error_code", "committed", "turn", "permission_denials", "tool_calls", "evidence", "usage", "spent"),
+    *("cost_usd", "compacted_turns", "duration_ms"),
+)
 
 Params = BootstrapParams | TurnLoopParams
 
@@ -279,27 +284,9 @@ def _text(call: _Call, result: RunResult) -> str:
 
 
 def _turn(turn: TurnResult, result: RunResult) -> dict[str, Any]:
-    out: dict[str, Any] = {
-        "prompt": turn.prompt,
-        "output": turn.output,
-        "stop_reason": turn.stop_reason,
-        "cancel_observed": turn.cancel_observed,
-        "matched_commands": turn.matched_commands,
-        "matched_tools": turn.matched_tools,
-        "outcome": turn.outcome,
-        "error_code": turn.error.code if turn.error else None,
-        "committed": turn.committed,
-        "turn": turn.turn,
-        "permission_denials": turn.permission_denials,
-        "tool_calls": turn.tool_calls,
-        "evidence": turn.evidence,
-        "usage": turn.usage,
-        "spent": turn.spent,
-        "cost_usd": result.cost_usd(turn.spent),
-        "compacted_turns": turn.compacted_turns,
-        "duration_ms": turn.duration_ms,
-    }
-    built: dict[str, Any] = msgspec.to_builtins(out)
+    code, cost = turn.error.code if turn.error else None, result.cost_usd(turn.spent)
+    members = {**asdict(turn), "error_code": code, "cost_usd": cost}
+    built: dict[str, Any] = msgspec.to_builtins({name: members[name] for name in _TURN_MEMBERS})
     return built
 
 

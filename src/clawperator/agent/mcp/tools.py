@@ -283,13 +283,9 @@ def _run(pool: McpPool, server: str, tool: str, params: Mapping[str, Any], conte
 
 
 def _tool_failed(server: str, tool: str, message: str) -> ClawError:
-    return ClawError(
-        "MCP_TOOL_FAILED",
-        f"tool {tool} of MCP server {server} failed: {message}",
-        details={"server": server, "tool": tool, "phase": "invocation"},
-        operation="mcp.invocation",
-        target=f"{server}/{tool}",
-    )
+    message = f"tool {tool} of MCP server {server} failed: {message}"
+    details, target = {"server": server, "tool": tool, "phase": "invocation"}, f"{server}/{tool}"
+    return ClawError("MCP_TOOL_FAILED", message, details=details, operation="mcp.invocation", target=target)
 
 
 # Results

@@ -125,14 +125,9 @@ def _error(
     target = str(config.base_url)
     if hint is None:
         hint = f"Check that the service at {target} is running, then run the command again."
-    return ClawError(
-        code,
-        f"model service at {target} failed: {_sanitize(config, message, _LONGEST_MESSAGE)}",
-        hint=hint,
-        details={"model": config.model, **(details or {})},
-        operation="ask",
-        target=target,
-    )
+    shown = f"model service at {target} failed: {_sanitize(config, message, _LONGEST_MESSAGE)}"
+    facts = {"model": config.model, **(details or {})}
+    return ClawError(code, shown, hint=hint, details=facts, operation="ask", target=target)
 
 
 def _sanitize(config: ModelConfig, text: str, longest: int) -> str:

@@ -95,13 +95,9 @@ def read_params(shape: type[P], params: object, tool: str) -> P:
 
 
 def payload_error(tool: str, message: str, details: Mapping[str, Any] | None = None) -> ClawError:
+    hint = f"Run 'claw show-tool {tool} --output-format json' for its parameters."
     return ClawError(
-        "TOOL_PAYLOAD_INVALID",
-        message,
-        hint=f"Run 'claw show-tool {tool} --output-format json' for its parameters.",
-        details=details,
-        operation="validate",
-        target=tool,
+        "TOOL_PAYLOAD_INVALID", message, hint=hint, details=details, operation="validate", target=tool
     )
 
 

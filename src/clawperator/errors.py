@@ -227,10 +227,6 @@ def extra(name: str) -> Iterator[None]:
     except ModuleNotFoundError as e:
         if e.name is None or e.name.partition(".")[0] == "clawperator":
             raise
-        raise ClawError(
-            "HOST_DEPENDENCY_MISSING",
-            f"the extra {name!r} is not installed: there is no module {e.name}",
-            hint=f"Run \"pip install 'clawperator[{name}]'\", or \"pip install '.[{name}]'\" in a clone.",
-            operation="import",
-            target=name,
-        ) from None
+        message = f"the extra {name!r} is not installed: there is no module {e.name}"
+        hint = f"Run \"pip install 'clawperator[{name}]'\", or \"pip install '.[{name}]'\" in a clone."
+        raise ClawError("HOST_DEPENDENCY_MISSING", message, hint=hint, operation="import", target=name) from None

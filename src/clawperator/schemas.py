@@ -48,12 +48,8 @@ def schema(name: str) -> Schema:
     entry = SCHEMAS.get(name)
     if entry is None:
         near = nearest(name, SCHEMAS, max(2, len(name) // 2))
-        raise ClawError(
-            "SCHEMA_NOT_FOUND",
-            f"unknown schema {name!r}" + (f"; did you mean {near!r}?" if near else ""),
-            operation="schema",
-            target=name,
-        )
+        message = f"unknown schema {name!r}" + (f"; did you mean {near!r}?" if near else "")
+        raise ClawError("SCHEMA_NOT_FOUND", message, operation="schema", target=name)
     description, make = entry
     return {"$schema": _DIALECT, "title": name, "description": description, **make()}
 
@@ -63,16 +59,8 @@ def _of(type_: Any) -> Callable[[], Schema]:
 
 
 def _error() -> Schema:
-    return {
-        "type": "object",
-        "properties": {
-            "code": {"enum": sorted(CODES)},
-            "message": {"type": "string"},
-            "hint": {"type": "string"},
-            "details": {"type": "object"},
-        },
-        "required": ["code", "message"],
-    }
+    text = {"type": "string"}
+    return _object({"code": {"enum": sorted(CODES)}, "message": text}, hint=text, details={"type": "object"})
 
 
 def _execution() -> Schema:
@@ -114,9 +102,9 @@ def _dry_run() -> Schema:
     return {**_object({"ok": _TRUE, "dryRun": _TRUE, "plan": plan}), "$defs": defs}
 
 
-def _object(properties: Schema) -> Schema:
-    """An object in which all of these properties are required."""
-    return {"type": "object", "properties": properties, "required": list(properties)}
+def _object(properties: Schema, **optional: Schema) -> Schema:
+    """An object in which all of these properties are required, and others are optional."""
+    return {"type": "object", "properties": {**properties, **optional}, "required": list(properties)}
 
 
 def _recording_event() -> Schema:
@@ -148,8 +136,7 @@ def _claw_error() -> Schema:
         "class": {"enum": list(CLASSES)},
         "code": {"enum": sorted(CODES)},
     }
-    whole = _object(always)
-    return {**whole, "properties": {**always, "details": {"type": "object"}}}
+    return _object(always, details={"type": "object"})
 
 
 def _claw_envelope() -> Schema:
@@ -161,8 +148,7 @@ def _claw_envelope() -> Schema:
         "schema_version": {"const": SCHEMA_VERSION},
         "warnings": {"type": "array", "items": text},
     }
-    whole = _object(always)
-    return {**whole, "properties": {**always, "error": _claw_error()}}
+    return _object(always, error=_claw_error())
 
 
 # The description of each document, and what makes its schema.

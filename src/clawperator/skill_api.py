@@ -47,11 +47,9 @@ def declared_inputs() -> dict[str, Any]:
     except ValueError:
         given = None
     if not isinstance(given, dict):
-        raise ClawError(
-            "SKILL_INPUT_INVALID",
-            "CLAWPERATOR_SKILL_INPUTS is not a JSON object of inputs",
-            hint="Declare inputs in skill.json under contract.inputs, and run the skill by its id.",
-        )
+        hint = "Declare inputs in skill.json under contract.inputs, and run the skill by its id."
+        message = "CLAWPERATOR_SKILL_INPUTS is not a JSON object of inputs"
+        raise ClawError("SKILL_INPUT_INVALID", message, hint=hint)
     return given
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from clawperator.agent.ports import Answer, BrainRequest, Level, Tool, ToolCall, ToolContext, ToolResult
+from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolContext, ToolResult
+from clawperator.contract.fields import Level
 
 Script = Callable[[BrainRequest], Generator[ToolCall, ToolResult, Answer]]
 

@@ -16,7 +16,6 @@ from clawperator.agent.model_tools import (
     changes_since,
     limited,
     result_images,
-    show_screen,
 )
 from clawperator.agent.ports import Evidence, ScreenView, ToolCall, ToolResult
 from clawperator.agent.tools.plans import read_view
@@ -208,15 +207,15 @@ def test_a_screenshot_that_cannot_be_read_has_no_image(tmp_path: Path, path: str
 
 
 def test_a_whole_screen_is_a_block_with_its_id_and_app() -> None:
-    shown = show_screen(ScreenView("s1", "com.example", 'e1 button "A"'))
+    shown = ScreenView("s1", "com.example", 'e1 button "A"')
     assert shown.is_whole
-    assert shown.text == '<screen s1 com.example untrusted>\ne1 button "A"\n</screen>'
+    assert shown.block == '<screen s1 com.example untrusted>\ne1 button "A"\n</screen>'
 
 
 def test_changes_are_a_block_of_another_name() -> None:
-    shown = show_screen(ScreenView("s2", None, '~e1 button "B"', is_whole=False))
+    shown = ScreenView("s2", None, '~e1 button "B"', is_whole=False)
     assert not shown.is_whole
-    assert shown.text == '<changes s2 untrusted>\n~e1 button "B"\n</changes>'
+    assert shown.block == '<changes s2 untrusted>\n~e1 button "B"\n</changes>'
 
 
 def test_changes_need_an_earlier_screen() -> None:

@@ -270,7 +270,7 @@ class Tools:
     def __init__(self, made: CompactSession, folder: Path) -> None:
         self.tools = made.tools
         self._session = made
-        self._context = ToolContext(TurnDeadline(30), str(folder))
+        self._context = ToolContext(TurnDeadline(30), folder=str(folder))
 
     def run(self, name: str, params: dict[str, Any]) -> CompactResult:
         return self._session.run(name, params, self._context).shown

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clawperator.agent.ports import Tool, ToolContext, ToolResult
-from clawperator.agent.settings import Permissions, make_policy
+from clawperator.agent.settings import Permissions
 from clawperator.agent.tools.builtin import builtin_tools
+from clawperator.agent.turns.assembly import AgentOptions, make_policy
 from clawperator.contract.fields import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.policy.rules import Policy, PolicyRule, read_rule
@@ -87,7 +88,7 @@ def test_invalid_rules_are_rejected(text: str) -> None:
 
 def test_a_mode_flag_overrides_files_and_rules_are_combined() -> None:
     written = Permissions("full", "/a/settings.json", deny=(PolicyRule("click", None, "/a/settings.json"),))
-    assert make_policy(written).describe() == {
+    assert make_policy(written, AgentOptions()).describe() == {
         "mode": "full",
         "mode_source": "/a/settings.json",
         "allow_rules": 0,
@@ -96,11 +97,13 @@ def test_a_mode_flag_overrides_files_and_rules_are_combined() -> None:
     }
     policy = make_policy(
         written,
-        mode="read-only",
-        deny_tools=["scroll"],
-        deny_prefixes=["mcp"],
-        allow_tools=["click", "open_app"],
-        ask_tools=["sleep"],
+        AgentOptions(
+            mode="read-only",
+            deny_tools=("scroll",),
+            deny_prefixes=("mcp",),
+            allow_tools=("click", "open_app"),
+            ask_tools=("sleep",),
+        ),
     )
     assert (policy.mode, policy.mode_source) == ("read-only", "flag")
     sources = {
@@ -113,15 +116,15 @@ def test_a_mode_flag_overrides_files_and_rules_are_combined() -> None:
         "sleep": "--ask-tool",
     }
     assert policy.decide(made("mcp__files__read", "read-only").entry, {}).source == "--deny-prefix"
-    assert make_policy(Permissions()).describe()["mode_source"] == "default"
+    assert make_policy(Permissions(), AgentOptions()).describe()["mode_source"] == "default"
 
 
 def test_an_unreadable_settings_file_makes_the_mode_read_only() -> None:
     unreadable = Permissions(default_mode="full", mode_source="f", unreadable="g")
-    policy = make_policy(unreadable)
+    policy = make_policy(unreadable, AgentOptions())
     assert (policy.mode, policy.mode_source) == ("read-only", "g")
     assert not policy.decide(made("click", "act").entry, {}).allowed
-    assert make_policy(unreadable, mode="act").decide(made("click", "act").entry, {}).allowed
+    assert make_policy(unreadable, AgentOptions(mode="act")).decide(made("click", "act").entry, {}).allowed
 
 
 @pytest.mark.parametrize(
@@ -135,7 +138,7 @@ def test_an_unreadable_settings_file_makes_the_mode_read_only() -> None:
 )
 def test_an_invalid_rule_flag_is_a_usage_error(flags: dict[str, Any]) -> None:
     with pytest.raises(ClawError) as caught:
-        make_policy(Permissions(), **flags)
+        make_policy(Permissions(), AgentOptions(**flags))
     assert caught.value.code == "ARGUMENTS_INVALID"
     assert "--" in (caught.value.hint or "")
 

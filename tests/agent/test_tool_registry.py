@@ -8,9 +8,10 @@ import pytest
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
 from clawperator.agent.inventory.inventory import SIMPLE_TOOLS, filter_tools
 from clawperator.agent.ports import Tool, ToolCall, ToolContext, ToolResult
-from clawperator.agent.settings import Permissions, make_policy
+from clawperator.agent.settings import Permissions
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
+from clawperator.agent.turns.assembly import AgentOptions, make_policy
 from clawperator.contract.actions import normalise_execution
 from clawperator.contract.fields import Level
 from clawperator.errors import ClawError
@@ -103,7 +104,7 @@ def test_no_tool_starts_after_cancellation() -> None:
 def test_a_denied_tool_does_not_run_and_the_hint_names_the_rule() -> None:
     ran = made("touch", raising(AssertionError("it ran")))
     by_file = Policy(deny=(read_rule("touch", "/a/settings.json"),))
-    by_flag = make_policy(Permissions(), deny_tools=["touch"])
+    by_flag = make_policy(Permissions(), AgentOptions(deny_tools=("touch",)))
     for policy, part in ((by_file, "permissions.deny in /a/settings.json"), (by_flag, "--deny-tool")):
         result = call(ToolRegistry([ran], policy))
         assert code(result) == "PERMISSION_DENIED"
@@ -112,7 +113,7 @@ def test_a_denied_tool_does_not_run_and_the_hint_names_the_rule() -> None:
 
 
 def test_without_a_terminal_ask_means_deny() -> None:
-    result = call(ToolRegistry([made("touch")], make_policy(Permissions(), ask_tools=["touch"])))
+    result = call(ToolRegistry([made("touch")], make_policy(Permissions(), AgentOptions(ask_tools=("touch",)))))
     assert code(result) == "PERMISSION_DENIED"
     assert "no terminal to ask on" in result.message
 
@@ -124,7 +125,7 @@ def test_the_user_decides_when_asked() -> None:
         asked.append((tool.name, params, reason))
         return bool(params["label"] == "OK")
 
-    policy = make_policy(Permissions(), ask_tools=["touch"], deny_tools=["never"])
+    policy = make_policy(Permissions(), AgentOptions(ask_tools=("touch",), deny_tools=("never",)))
     registry = ToolRegistry([made("touch"), made("never")], policy, asker=ask)
     assert call(registry, label="OK").handled
     refused = call(registry, label="Buy")
@@ -150,7 +151,7 @@ def test_the_user_decides_when_asked() -> None:
 def test_a_plan_is_allowed_when_each_of_its_actions_is(
     flags: dict[str, Any], actions: list[Any], decision: str
 ) -> None:
-    policy = make_policy(Permissions(), **flags)
+    policy = make_policy(Permissions(), AgentOptions(**flags))
     known = normalise_execution({"actions": actions})["actions"]
     calls = plan_calls(known, "read-only", ("run_execution", ""))
     assert strictest(*(policy.decide(entry, params) for entry, params in calls)).decision == decision
@@ -163,10 +164,10 @@ def names(*tools: Tool) -> list[str]:
 def test_filters_apply_simple_mode_then_mcp_then_denied_names() -> None:
     tools = (*builtin_tools(), made("mcp__files__read"), made("other"))
     assert sorted(names(*filter_tools(tools, simple_mode=True))) == sorted(SIMPLE_TOOLS)
-    assert names(*filter_tools(tools, simple_mode=True, deny_tools=["CLICK "])) == ["enter_text", "snapshot_ui"]
+    assert names(*filter_tools(tools, simple_mode=True, deny_tools=("CLICK ",))) == ["enter_text", "snapshot_ui"]
     assert "mcp__files__read" not in names(*filter_tools(tools, include_mcp=False))
     assert len(filter_tools(tools, include_mcp=False)) == len(tools) - 1
-    left = names(*filter_tools(tools, deny_prefixes=["Recording_", ""], deny_tools=["screenshot"]))
+    left = names(*filter_tools(tools, deny_prefixes=("Recording_", ""), deny_tools=("screenshot",)))
     assert not [name for name in left if name.startswith("recording_")]
     assert "take_screenshot" not in left
     assert names(*filter_tools(tools)) == names(*tools)

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clawperator as package
-from clawperator.cli import actions
 from clawperator.contract.commands import all_commands
 from clawperator.contract.results import ExecutionResult, ResultEnvelope, StepResult
 from clawperator.errors import CODES
@@ -307,7 +306,8 @@ def test_an_execution_with_a_failed_step_or_status_exits_1(
 ) -> None:
     envelope = ResultEnvelope("c", "t", status, [StepResult("a1", "click", success, {})], None)
     result = ExecutionResult(envelope, "emulator-5554", "operator")
-    monkeypatch.setattr(actions, "_run", lambda _plan, _call: result)
+    monkeypatch.setattr("clawperator.device.discovery.resolve_device", lambda _serial: None)
+    monkeypatch.setattr("clawperator.device.run.run.run_plan", lambda *_, **__: result)
     ran = clawperator("click", "--text", "A")
     assert (ran.code, ran.json["envelope"]["status"]) == (code, status)
 

@@ -41,11 +41,10 @@ _VALUES = {"user": "10", "flag": "--device claw-1", "session": "demo", "name": "
 # Only the command lines of claw and of the servers show these hints: they name their own flags.
 _OWN_FLAGS = {
     "agent/envelope.py": "hints of claw's command line",
-    "agent/inventory/routing.py": "the limit of 'claw route'",
     "agent/mcp/tools.py": "claw starts without MCP servers",
     "agent/models/config.py": "the model of a claw command",
     "agent/models/http.py": "the model of a claw command",
-    "agent/settings.py": "the policy of a claw command or a server",
+    "agent/turns/assembly.py": "the policy of a claw command or a server",
     "agent/sessions/records.py": "the session of a claw command",
     "agent/sessions/store.py": "the session of a claw command",
     "agent/sessions/writer.py": "the session of a claw command",

@@ -22,14 +22,14 @@ def settings(folder: Path, **permissions: object) -> None:
 
 @pytest.mark.usefixtures("user_home")
 def test_the_default_mode_acts_and_installs_nothing() -> None:
-    offered = {tool.name for tool in open_access(AgentOptions()).offered}
+    offered = {tool.name for tool in open_access(AgentOptions()).registry.offered()}
     assert "click" in offered
     assert not offered & {"install_app", "uninstall_app", "clear_app_data", "grant_permission"}
 
 
 def test_rules_of_the_user_apply(user_home: Path) -> None:
     settings(user_home, deny=["click"])
-    assert "click" not in {tool.name for tool in open_access(AgentOptions()).offered}
+    assert "click" not in {tool.name for tool in open_access(AgentOptions()).registry.offered()}
 
 
 @pytest.mark.usefixtures("user_home")
@@ -37,14 +37,14 @@ def test_settings_of_the_working_folder_do_not_count(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     settings(folder / ".claw", deny=["click"], defaultMode="full")
-    offered = {tool.name for tool in open_access(AgentOptions(folder=str(folder))).offered}
+    offered = {tool.name for tool in open_access(AgentOptions(folder=str(folder))).registry.offered()}
     assert "click" in offered
     assert "install_app" not in offered
 
 
 def test_a_flag_overrides_the_mode_of_the_settings(user_home: Path) -> None:
     settings(user_home, defaultMode="full")
-    offered = {tool.name for tool in open_access(AgentOptions(mode="read-only")).offered}
+    offered = {tool.name for tool in open_access(AgentOptions(mode="read-only")).registry.offered()}
     assert "snapshot_ui" in offered
     assert "click" not in offered
 
@@ -52,4 +52,4 @@ def test_a_flag_overrides_the_mode_of_the_settings(user_home: Path) -> None:
 @pytest.mark.usefixtures("user_home")
 def test_what_requires_confirmation_is_not_offered() -> None:
     access = open_access(AgentOptions(ask_tools=("click",)))
-    assert "click" not in {tool.name for tool in access.offered}
+    assert "click" not in {tool.name for tool in access.registry.offered()}

@@ -61,12 +61,9 @@ def confine(folder: WorkingFolder, path: str, operation: str, use: Use) -> str:
         whole = os.path.realpath(os.path.join(root, path))
         os.fsencode(whole)
     except (ValueError, OSError):
+        message, hint = f"invalid path {path[:80]!r}", f"Pass a path inside {root}."
         raise ClawError(
-            "TOOL_PAYLOAD_INVALID",
-            f"invalid path {path[:80]!r}",
-            hint=f"Pass a path inside {root}.",
-            operation=operation,
-            target=path[:80],
+            "TOOL_PAYLOAD_INVALID", message, hint=hint, operation=operation, target=path[:80]
         ) from None
     if not is_inside(whole, root):
         raise _denied(path, f"is outside the folder {root}", operation, root)
@@ -91,9 +88,9 @@ def protection(folder: WorkingFolder, path: str) -> str | None:
     if any(_folded(part) == CONTROL_FOLDER for part in path.split(os.sep)):
         return f"is in a {CONTROL_FOLDER} folder"
     parents = list(_parents(path))
-    if set(_identities(parents)).intersection(_identities(_control_folders(folder))):
-        return "is in a folder of settings, sessions or product files"
-    if any(is_inside(path, os.path.realpath(place)) for place in _control_folders(folder)):
+    places = _control_folders(folder)
+    is_known = set(_identities(parents)).intersection(_identities(places))
+    if is_known or any(is_inside(path, os.path.realpath(place)) for place in places):
         return "is in a folder of settings, sessions or product files"
     if set(_identities([path])).intersection(_identities(_protected_settings(folder))):
         return "is a settings file"
@@ -165,8 +162,7 @@ def _identities(paths: Iterable[str]) -> Iterator[_Identity]:
 
 
 def _is_evidence(path: str) -> bool:
-    stem, dot, _ = path.rpartition(EVIDENCE_SUFFIX)
-    return bool(dot) and path.endswith(EVIDENCE_SUFFIX) and os.path.lexists(stem + SUFFIX)
+    return path.endswith(EVIDENCE_SUFFIX) and os.path.lexists(path.removesuffix(EVIDENCE_SUFFIX) + SUFFIX)
 
 
 def _folded(name: str) -> str:
@@ -176,10 +172,5 @@ def _folded(name: str) -> str:
 
 
 def _denied(path: str, reason: str, operation: str, root: str) -> ClawError:
-    return ClawError(
-        "PERMISSION_DENIED",
-        f"the path {path!r} {reason}",
-        hint=f"Use another path inside {root}.",
-        operation=operation,
-        target=path,
-    )
+    message, hint = f"the path {path!r} {reason}", f"Use another path inside {root}."
+    return ClawError("PERMISSION_DENIED", message, hint=hint, operation=operation, target=path)

@@ -17,12 +17,8 @@ CLASSES = ("filesystem", "auth", "session", "parse", "runtime", "mcp", "delivery
 
 # Kinds that are more specific than the class. For all other errors both are the same.
 KINDS: Mapping[str, str] = {
-    "COMMAND_NOT_FOUND": "command_not_found",
-    "TOOL_NOT_FOUND": "tool_not_found",
-    "SESSION_NOT_FOUND": "session_not_found",
-    "SESSION_LOAD_FAILED": "session_load_failed",
-    "SESSION_DELETE_FAILED": "session_delete_failed",
-    "SESSION_EXISTS": "session_exists",
+    **{code: code.lower() for code in ("COMMAND_NOT_FOUND", "TOOL_NOT_FOUND", "SESSION_NOT_FOUND")},
+    **{code: code.lower() for code in ("SESSION_LOAD_FAILED", "SESSION_DELETE_FAILED", "SESSION_EXISTS")},
     "SESSION_BUSY": "session_busy",
     "EXECUTION_CONFLICT_IN_FLIGHT": "device_busy",
     "NO_DEVICES": "device_not_found",
@@ -83,14 +79,10 @@ def class_of(error: ClawError) -> str:
     return "runtime" if error.kind == "unknown" else error.kind
 
 
-def kind_of(error: ClawError) -> str:
-    return KINDS.get(error.code, class_of(error))
-
-
 def error_object(error: ClawError, command: str, target: str = "") -> dict[str, Any]:
     """Render an error. Operation and target default to those of the command."""
     out: dict[str, Any] = {
-        "kind": kind_of(error),
+        "kind": KINDS.get(error.code, class_of(error)),
         "operation": error.operation or command,
         "target": error.target or target or command,
         "retryable": error.retryable,
@@ -117,13 +109,9 @@ def filesystem_error(error: OSError, operation: str, target: str) -> ClawError:
 
     path = error.filename
     target = path if isinstance(path, str) and path else target
+    hint, details = filesystem_hint(error, target), {"errno": error.errno} if error.errno else None
     return ClawError(
-        "FILESYSTEM_FAILED",
-        why(error),
-        hint=filesystem_hint(error, target),
-        details={"errno": error.errno} if error.errno else None,
-        operation=operation,
-        target=target,
+        "FILESYSTEM_FAILED", why(error), hint=hint, details=details, operation=operation, target=target
     )
 
 

@@ -3,7 +3,7 @@
 In a file the instructions are a section between two markers. Only that section is ever replaced.
 """
 
-from clawperator.contract.commands import Command, leaves
+from clawperator.contract.commands import leaves
 from clawperator.operations.servers import InstructionFormat
 
 BEGIN, END = "<!-- clawperator: begin -->", "<!-- clawperator: end -->"
@@ -62,17 +62,7 @@ and personal data only when the user gave them to you for this purpose.
 """
 _COMMANDS = "{commands}"
 # Families whose commands are for people who set up computers and phones.
-_OTHER = (
-    "emulator",
-    "operator",
-    "grant-device-permissions",
-    "setup",
-    "logs",
-    "help",
-    "version",
-    "schema",
-    "agents",
-)
+_OTHER = "emulator operator grant-device-permissions setup logs help version schema agents"
 
 
 def agent_instructions(form: InstructionFormat) -> str:
@@ -105,8 +95,9 @@ def merge_section(existing: str, form: InstructionFormat) -> str:
 
 def _commands(most: int) -> str:
     """A line for each command, as many as fit; the names of the others."""
-    entries = sorted(leaves(), key=_rank)
-    entries = [(name, command) for name, command in entries if name.split()[0] not in _OTHER]
+    entries = [(name, command) for name, command in leaves() if name.split()[0] not in _OTHER.split()]
+    # Actions first, recordings last; otherwise the order of the registry.
+    entries.sort(key=lambda entry: (entry[0].startswith("recording"), not entry[1].is_action))
     kept = len(entries)
     while True:
         lines = [
@@ -117,9 +108,3 @@ def _commands(most: int) -> str:
         if len(text.encode()) <= most or not kept:
             return text
         kept -= 1
-
-
-def _rank(entry: tuple[str, Command]) -> tuple[bool, bool]:
-    """Actions first, recordings last; otherwise the order of the registry."""
-    name, command = entry
-    return name.startswith("recording"), not command.is_action

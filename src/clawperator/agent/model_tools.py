@@ -15,30 +15,30 @@ import zlib
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeGuard, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from clawperator._base.files import open_regular
 from clawperator._base.text import nearest, printable
 from clawperator._base.typed import compact_json
 from clawperator.agent.ports import (
-    LEVELS,
-    Level,
     ScreenView,
     Tool,
     ToolCall,
     ToolContext,
     ToolResult,
     failed_result,
+    invalid_call,
+    unknown_tool,
 )
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import call_text, tool_name
 from clawperator.contract.action_params import changes_device, is_snapshot
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES
-from clawperator.contract.fields import fields_of
+from clawperator.contract.fields import LEVELS, Level, fields_of
 from clawperator.contract.selectors import REFERENCE, NodeSelector
 from clawperator.errors import ClawError
 from clawperator.operations.hints import Next, ask_user, find_calls, translate
@@ -63,8 +63,7 @@ class ToolDefinition(Struct, frozen=True):
 
     @property
     def openai_form(self) -> dict[str, Any]:
-        own = {"name": self.name, "description": self.description, "parameters": self.parameters}
-        return {"type": "function", "function": own}
+        return {"type": "function", "function": asdict(self)}
 
     @property
     def anthropic_form(self) -> dict[str, Any]:
@@ -186,13 +185,6 @@ class ResultImage(Struct, frozen=True):
     note: str = ""
 
 
-class ShownScreen(Struct, frozen=True):
-    """A screen for a model. ``is_whole`` is False when only its changes are shown."""
-
-    text: str
-    is_whole: bool
-
-
 class CompactResult(Struct, frozen=True):
     """The result of a call for a model: its text, what it found in apps, the screen after it, and its images.
 
@@ -202,7 +194,7 @@ class CompactResult(Struct, frozen=True):
     text: str
     is_error: bool = False
     found: str = ""
-    screen: ShownScreen | None = None
+    screen: ScreenView | None = None
     images: tuple[ResultImage, ...] = ()
 
 
@@ -220,11 +212,9 @@ class ResultRenderer:
         own = mcp_text(result) if is_mcp else result_text(result)
         text = "\n".join([own, *notes])
         found = "" if is_mcp else found_text(call, result)
-        shown = None
         if result.screen is not None:
             self.last_screen = result.screen.id
-            shown = show_screen(result.screen)
-        return CompactResult(text, not result.handled, found, shown, images)
+        return CompactResult(text, not result.handled, found, result.screen, images)
 
 
 def mcp_text(result: ToolResult) -> str:
@@ -248,16 +238,19 @@ def result_text(result: ToolResult) -> str:
     if not result.handled:
         lines = [f"Not done: {result.message}"]
         if result.error is not None:
-            hint = "" if _near_matches(result) else shown_hint(result.error)
+            # The hint quotes labels of the app, which are in the block of what was found.
+            is_quoted = any("nearest" in step.get("data", {}) for step in _step_results(result.result))
+            hint = "" if is_quoted else shown_hint(result.error)
             lines += [f"code: {result.error.code}", *([hint] if hint else [])]
             if result.error.code == "EXECUTION_VALIDATION_FAILED":
                 lines = [_TARGET.sub(lambda found: found[1] or "selector", line) for line in lines]
     document = result.result
-    if document is not None and result.handled and not _has_steps(document):
-        own = document
-        if isinstance(document, Mapping):
-            own = {name: value for name, value in document.items() if name not in _LEFT_OUT}
-        lines.append(compact_json(own))
+    if isinstance(document, Mapping):
+        has_steps = "envelope" in document or "stepResults" in document
+        own = {name: value for name, value in document.items() if name not in _LEFT_OUT}
+        document = None if has_steps else own
+    if document is not None and result.handled:
+        lines.append(compact_json(document))
     return limited("\n".join(lines))
 
 
@@ -270,25 +263,11 @@ def shown_hint(error: ClawError) -> str:
 
 def found_text(call: ToolCall, result: ToolResult) -> str:
     """What the steps of a call found, and the elements most like one that was not found, as a marked block."""
-    document = result.result
-    if not _has_steps(document):
-        return ""
-    lines = _steps(document) if call.name == "run_execution" else _found(document)
+    lines = _steps(result.result) if call.name == "run_execution" else _found(result.result)
     return _block(_FOUND_BLOCK, limited("\n".join(lines)), _FOUND_END) if lines else ""
 
 
-def _has_steps(document: Any) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(document, Mapping) and ("envelope" in document or "stepResults" in document)
-
-
-def _near_matches(result: ToolResult) -> bool:
-    """Whether the hint of an error quotes labels of an app."""
-    return _has_steps(result.result) and any(
-        "nearest" in step.get("data", {}) for step in _step_results(result.result)
-    )
-
-
-def _steps(document: Mapping[str, Any]) -> list[str]:
+def _steps(document: Any) -> list[str]:
     """One line for each step of a plan."""
     lines = []
     for step in _step_results(document):
@@ -303,7 +282,7 @@ def _steps(document: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _found(document: Mapping[str, Any]) -> list[str]:
+def _found(document: Any) -> list[str]:
     """What a single step found, where its message holds only a part of it."""
     lines = []
     for step in _step_results(document):
@@ -325,10 +304,11 @@ def named_matches(data: Mapping[str, Any]) -> dict[str, str]:
     return {"matches": msgspec.json.encode(named).decode()}
 
 
-def _step_results(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    envelope = document.get("envelope", document)
+def _step_results(document: Any) -> list[dict[str, Any]]:
+    """The steps of an execution; none for any other document."""
+    envelope = document.get("envelope", document) if isinstance(document, Mapping) else None
     steps = envelope.get("stepResults") if isinstance(envelope, Mapping) else None
-    return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    return [step for step in _list(steps) if isinstance(step, dict)]
 
 
 def _short(text: Any) -> str:
@@ -345,17 +325,12 @@ def limited(text: str) -> str:
     return f"{kept}\n[cut off: {len(text) - len(kept)} more characters are not shown]"
 
 
-def show_screen(screen: ScreenView) -> ShownScreen:
-    kind = "screen" if screen.is_whole else "changes"
-    name = " ".join((kind, *(word for word in (screen.id, screen.package) if word), "untrusted"))
-    return ShownScreen(f"<{name}>\n{screen.text}\n</{kind}>", screen.is_whole)
-
-
 def result_images(result: ToolResult) -> tuple[ResultImage, ...]:
     """The images of a result: its screenshots, and the image blocks of an MCP result."""
     paths = [piece.path for piece in result.evidence if piece.kind == "screenshot" and piece.path is not None]
-    found = [image for image in (*map(_read_image, paths), *_image_blocks(result.result)) if image is not None]
-    return tuple(found[:_MOST_IMAGES])
+    blocks = _list(_object(result.result).get("content"))
+    found = (*map(_read_image, paths), *(_image_block(_object(block)) for block in blocks))
+    return tuple(image for image in found if image is not None)[:_MOST_IMAGES]
 
 
 def _read_image(path: str) -> ResultImage | None:
@@ -368,15 +343,9 @@ def _read_image(path: str) -> ResultImage | None:
         return None
 
 
-def _image_blocks(document: Any) -> list[ResultImage | None]:
-    content = document.get("content") if isinstance(document, dict) else None
-    blocks = content if isinstance(content, list) else []
-    return [_image_block(block) for block in blocks if isinstance(block, dict) and block.get("type") == "image"]
-
-
 def _image_block(block: dict[str, Any]) -> ResultImage | None:
     media_type, data = block.get("mimeType"), block.get("data")
-    if media_type not in _MEDIA_TYPES or not isinstance(data, str):
+    if block.get("type") != "image" or media_type not in _MEDIA_TYPES or not isinstance(data, str):
         return None
     try:
         return _image(str(media_type), b64decode(data, validate=True))
@@ -386,21 +355,15 @@ def _image_block(block: dict[str, Any]) -> ResultImage | None:
 
 def _image(media_type: str, data: bytes) -> ResultImage | None:
     """The image, scaled down if it is large. None for one that is too large to send."""
-    size = _png_size(data)
-    is_large = len(data) > MOST_IMAGE_BYTES or (size is not None and max(size) > _LONGEST_EDGE)
+    is_png = data.startswith(_PNG) and len(data) >= 24
+    edges = struct.unpack(">II", data[16:24]) if is_png else (0, 0)
+    is_large = len(data) > MOST_IMAGE_BYTES or max(edges) > _LONGEST_EDGE
     scaled = _scaled(data) if is_large else None
     if scaled is not None:
         return scaled
     if len(data) > MOST_IMAGE_BYTES or not data:
         return None
     return ResultImage(media_type, b64encode(data).decode())
-
-
-def _png_size(data: bytes) -> tuple[int, int] | None:
-    if not data.startswith(_PNG) or len(data) < 24:
-        return None
-    width, height = struct.unpack(">II", data[16:24])
-    return width, height
 
 
 def _scaled(data: bytes) -> ResultImage | None:
@@ -547,10 +510,7 @@ class CompactTool(Struct, frozen=True):
         name = ACTION_ALIASES.get(name, name) if isinstance(name, str) else None
         if name is None or not (name in ACTIONS or name in self._known):
             choices = ", ".join(member.name for member in self.members)
-            error = ClawError(
-                "TOOL_PAYLOAD_INVALID", f"{_ACTION} must be one of {choices}", operation="call", target=self.name
-            )
-            return ToolCall(self.name, {}, call_id, error)
+            return ToolCall(self.name, {}, call_id, invalid_call(self.name, f"{_ACTION} must be one of {choices}"))
         unknown = next((key for key in own if not self._takes(name, key)), None)
         if unknown is not None:
             return ToolCall(self.name, {}, call_id, self._unknown_parameter(name, unknown))
@@ -581,13 +541,8 @@ class CompactTool(Struct, frozen=True):
         known = list(_parameters(member)[0])
         near = nearest(key, known, max(2, len(key) // 3))
         called = self.name if name == self.default else f"{self.name} with {_ACTION} {name}"
-        return ClawError(
-            "TOOL_PAYLOAD_INVALID",
-            f"{called} has no parameter {printable(key[:_LONGEST_NAME])}",
-            hint=f"Did you mean {near}?" if near else f"It takes {', '.join(known) or 'no parameter'}.",
-            operation="call",
-            target=self.name,
-        )
+        hint = f"Did you mean {near}?" if near else f"It takes {', '.join(known) or 'no parameter'}."
+        return invalid_call(self.name, f"{called} has no parameter {printable(key[:_LONGEST_NAME])}", hint)
 
 
 def compact_tools(offered: Iterable[Tool]) -> tuple[CompactTool, ...]:
@@ -731,7 +686,7 @@ class CompactSession:
         """The tool of that name; ``TOOL_NOT_FOUND`` when there is none, or when the policy denies all of it."""
         tool = next((tool for tool in self.tools if tool.name == name), None)
         if tool is None:
-            raise ClawError("TOOL_NOT_FOUND", f"unknown tool {name[:128]!r}", operation="call", target=name[:128])
+            raise unknown_tool(name[:128])
         return tool
 
     def run(self, name: str, params: Mapping[str, Any], context: ToolContext) -> FinishedTool:
@@ -766,13 +721,8 @@ class CompactSession:
         if found is None or found[2] is not None:
             return ref
         if not self._renderer.last_screen:
-            raise ClawError(
-                "TOOL_PAYLOAD_INVALID",
-                f"the reference {ref} names no snapshot",
-                hint=f"Call snapshot first, or write {ref}@<snapshot id>.",
-                operation="call",
-                target=ref,
-            )
+            hint = f"Call snapshot first, or write {ref}@<snapshot id>."
+            raise invalid_call(ref, f"the reference {ref} names no snapshot", hint)
         return f"{ref}@{self._renderer.last_screen}"
 
 

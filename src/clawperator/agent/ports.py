@@ -7,29 +7,11 @@ from msgspec import Struct
 
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.confinement import WorkingFolder
-from clawperator.agent.sessions.records import DEFAULT_DIRECTORY, Denial, Usage
+from clawperator.agent.sessions.records import DEFAULT_DIRECTORY, Usage
 from clawperator.contract.commands import BackendName
-from clawperator.contract.fields import LEVELS, Level
+from clawperator.contract.fields import Level
 from clawperator.errors import ClawError
 from clawperator.policy.rules import PolicyEntry
-
-__all__ = [
-    "LEVELS",
-    "Answer",
-    "Brain",
-    "BrainRequest",
-    "Denial",
-    "Evidence",
-    "Exchange",
-    "Level",
-    "Outcome",
-    "ScreenView",
-    "Tool",
-    "ToolCall",
-    "ToolContext",
-    "ToolResult",
-    "Usage",
-]
 
 Outcome = Literal["done", "failed", "not_understood"]
 
@@ -70,6 +52,13 @@ class ScreenView(Struct, frozen=True):
     text: str
     is_whole: bool = True
 
+    @property
+    def block(self) -> str:
+        """The view as models get it, marked as text of apps."""
+        kind = "screen" if self.is_whole else "changes"
+        name = " ".join((kind, *(word for word in (self.id, self.package) if word), "untrusted"))
+        return f"<{name}>\n{self.text}\n</{kind}>"
+
 
 class ToolResult(Struct, frozen=True):
     """The result of a call. ``handled`` means that the work was done; otherwise ``error`` is the reason.
@@ -93,15 +82,22 @@ def failed_result(error: ClawError, **more: Any) -> ToolResult:
     return ToolResult(handled=False, message=error.message, error=error, **more)
 
 
-class ToolContext(Struct, frozen=True):
-    """The environment of a tool call: deadline, working folder, phone and backend.
+def invalid_call(tool: str, message: str, hint: str | None = None) -> ClawError:
+    """The error of a call with wrong parameters."""
+    return ClawError("TOOL_PAYLOAD_INVALID", message, hint=hint, operation="call", target=tool)
+
+
+def unknown_tool(name: str, hint: str | None = None) -> ClawError:
+    return ClawError("TOOL_NOT_FOUND", f"unknown tool {name!r}", hint=hint, operation="call", target=name)
+
+
+class AgentPlace(Struct, frozen=True, kw_only=True):
+    """Where an agent works: its folder, phone and backend.
 
     ``pass_env`` are further variables that a skill receives, ``allow_schemes`` further URI schemes to open,
-    ``sessions`` is the folder of the sessions. ``observe`` are the parameters of a snapshot after the call.
-    ``on_progress`` receives what a long call has done so far.
+    ``sessions`` is the folder of the sessions.
     """
 
-    deadline: TurnDeadline
     folder: str = "."
     device: str | None = None
     operator_package: str | None = None
@@ -109,12 +105,22 @@ class ToolContext(Struct, frozen=True):
     pass_env: tuple[str, ...] = ()
     allow_schemes: tuple[str, ...] = ()
     sessions: str = DEFAULT_DIRECTORY
-    observe: Mapping[str, Any] | None = None
-    on_progress: Callable[[str], None] = lambda _: None
 
     @property
     def working_folder(self) -> WorkingFolder:
         return WorkingFolder(self.folder, self.sessions)
+
+
+class ToolContext(AgentPlace, frozen=True):
+    """The environment of a tool call.
+
+    ``observe`` are the parameters of a snapshot after the call. ``on_progress`` receives what a long call has done
+    so far.
+    """
+
+    deadline: TurnDeadline
+    observe: Mapping[str, Any] | None = None
+    on_progress: Callable[[str], None] = lambda _: None
 
 
 class Tool(Struct, frozen=True, kw_only=True):

@@ -388,27 +388,29 @@ def intended_texts(prompt: str) -> tuple[str, ...]:
 
 def secret_places(text: str) -> Iterator[tuple[int, int]]:
     """Where a text of any kind names a value that looks like a secret."""
+    for values in _values_after_names(text):
+        found = next(filter(_looks_secret, values), None)
+        if found is not None:
+            yield _place(found)
+
+
+def _values_after_names(text: str) -> Iterator[Iterator[re.Match[str]]]:
+    """For each name of a secret, what may be its value, the likeliest first."""
     for at in _name_places(text):
-        for pattern in (_ASSIGNED, _CHANGED, _SEPARATED, _FOLLOWING):
-            found = pattern.match(text, at)
-            if found is not None and _looks_secret(found):
-                yield _place(found)
-                break
+        matches = (pattern.match(text, at) for pattern in (_ASSIGNED, _CHANGED, _SEPARATED, _FOLLOWING))
+        yield filter(None, matches)
 
 
 def _prompt_places(prompt: str) -> Iterator[tuple[int, int]]:
-    for at in _name_places(prompt):
-        for pattern in (_ASSIGNED, _CHANGED, _SEPARATED, _FOLLOWING):
-            found = pattern.match(prompt, at)
-            if found is None:
-                continue
+    for values in _values_after_names(prompt):
+        for found in values:
             if found["bare"] and "phrase" in found[0].lower():
                 phrase = _PHRASE.match(prompt, found.start("bare"))
                 if phrase is not None and " " in phrase[0]:
                     yield phrase.span()
-            if not _is_value(found) or (pattern is _FOLLOWING and not _is_announced(found)):
+            if not _is_value(found) or (found.re is _FOLLOWING and not _is_announced(found)):
                 continue
-            if pattern is _SEPARATED and _is_in_menu(found):
+            if found.re is _SEPARATED and _is_in_menu(found):
                 continue
             yield _place(found)
             break

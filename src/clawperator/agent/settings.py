@@ -1,4 +1,4 @@
-"""Settings files: permissions and MCP servers, merged from three layers; and the policy with the flags of a run.
+"""Settings files: permissions and MCP servers, merged from three layers.
 
     $CLAW_CONFIG_HOME/settings.json, or ~/.claw/settings.json     the user's
     <folder>/.claw/settings.json                                  the project's
@@ -20,7 +20,7 @@ without any known key counts as unreadable: something may have overwritten it.
 import os
 import stat
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -30,8 +30,7 @@ from clawperator._base.files import open_regular, why
 from clawperator._base.text import printable
 from clawperator._base.trust import CONTROL_FOLDER, SETTINGS_NAMES, Trust, config_home, folder_trust, is_users_own
 from clawperator.contract.fields import LEVELS, Level
-from clawperator.errors import ClawError
-from clawperator.policy.rules import DEFAULT_MODE, Policy, PolicyRule, read_level, read_rule
+from clawperator.policy.rules import PolicyRule, read_level, read_rule
 
 _MOST_BYTES = 1024 * 1024
 _MOST_RULES = 1_000
@@ -339,47 +338,3 @@ def _apart_from_folder(server: McpServer) -> McpServer:
     if server.cwd is None and is_python and any(word in ("-m", "-c") for word in server.args):
         server = msgspec.structs.replace(server, env={"PYTHONSAFEPATH": "1", **server.env})
     return server
-
-
-def make_policy(  # noqa: PLR0913 - the flags of a command line
-    permissions: Permissions,
-    *,
-    mode: Level | None = None,
-    deny_tools: Iterable[str] = (),
-    deny_prefixes: Iterable[str] = (),
-    allow_tools: Iterable[str] = (),
-    ask_tools: Iterable[str] = (),
-) -> Policy:
-    """Combine settings and flags. A mode flag overrides the files; the rules of both apply.
-
-    ``ARGUMENTS_INVALID`` for a flag whose value is not a rule.
-    """
-    chosen, source = DEFAULT_MODE, "default"
-    if mode is not None:
-        chosen, source = mode, "flag"
-    elif permissions.unreadable:
-        chosen, source = LEVELS[0], permissions.unreadable
-    elif permissions.default_mode is not None:
-        chosen, source = permissions.default_mode, permissions.mode_source
-    # An empty prefix would deny every tool: reject it as a mistake.
-    prefixes = (f"{prefix.strip()}*" if prefix.strip() else "" for prefix in deny_prefixes)
-    return Policy(
-        chosen,
-        allow=(*permissions.allow, *_flag_rules(allow_tools, "--allow-tool")),
-        deny=(*permissions.deny, *_flag_rules(deny_tools, "--deny-tool"), *_flag_rules(prefixes, "--deny-prefix")),
-        ask=(*permissions.ask, *_flag_rules(ask_tools, "--ask-tool")),
-        mode_source=source,
-    )
-
-
-def _flag_rules(texts: Iterable[str], flag: str) -> tuple[PolicyRule, ...]:
-    try:
-        return tuple(read_rule(text, flag) for text in texts)
-    except ValueError as e:
-        raise ClawError(
-            "ARGUMENTS_INVALID",
-            f"argument {flag}: {e}",
-            hint=f"Pass a tool name, as in '{flag} click'.",
-            operation="argparse",
-            target=flag,
-        ) from None

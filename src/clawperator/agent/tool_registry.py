@@ -35,15 +35,11 @@ class ToolRegistry:
         if found is not None:
             return found
         near = nearest(wanted, self._by_name, max(2, len(wanted) // 3)) if len(wanted) <= 128 else None
-        suggestion = f"; did you mean {self._by_name[near].name!r}?" if near else ""
-        hint = f"Run 'claw show-tool {self._by_name[near].name}'." if near else None
-        raise ClawError(
-            "TOOL_NOT_FOUND",
-            f"unknown tool {name[:128]!r}{suggestion}",
-            hint=hint,
-            operation="find_tool",
-            target=name[:128],
-        )
+        message, hint = f"unknown tool {name[:128]!r}", None
+        if near:
+            own = self._by_name[near].name
+            message, hint = f"{message}; did you mean {own!r}?", f"Run 'claw show-tool {own}'."
+        raise ClawError("TOOL_NOT_FOUND", message, hint=hint, operation="find_tool", target=name[:128])
 
     def offered(self) -> tuple[Tool, ...]:
         """The tools to offer to a model: those of which the policy can allow a call."""

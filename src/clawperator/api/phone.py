@@ -47,7 +47,6 @@ from clawperator.api.snapshot import (
     search,
 )
 from clawperator.contract.action_params import MAX_GESTURE_MS, KeyName
-from clawperator.contract.actions import click_type
 from clawperator.contract.commands import BACKENDS, BackendName, resolve_handler
 from clawperator.contract.execution import (
     LONGEST_WAIT_MS,
@@ -284,8 +283,10 @@ class AndroidPhone(ABC):
         """Click a node or a point, press it long for ``duration`` seconds, or give it the focus."""
         selector = _selector(options)
         matcher = find_matcher(text, selector) if coordinate else require_matcher(text, selector, "click")
-        params: dict[str, Any] = click_type(long=long, focus=focus)
-        params |= {"coordinate": _coordinate(coordinate), "durationMs": _gesture_ms(duration)}
+        if long and focus:
+            raise _invalid("click takes long or focus, not both", "Leave one of them out.")
+        kind = "long_click" if long else "focus" if focus else None
+        params = {"clickType": kind, "coordinate": _coordinate(coordinate), "durationMs": _gesture_ms(duration)}
         return action_result(self._act("click", options, matcher=matcher, **params))
 
     def swipe(  # noqa: PLR0913 - the parameters of the action

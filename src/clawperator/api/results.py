@@ -158,13 +158,10 @@ def _failure(step: StepResult, serial: str, *, after_effect: bool) -> ClawError:
 
 
 def _malformed(step: StepResult, reason: str) -> ClawError:
-    return ClawError(
-        "RESULT_ENVELOPE_MALFORMED",
-        f"the result of {step.actionType} is malformed: {reason}",
-        hint="Run 'clawperator version --check-compat'.",
-        details={"step": msgspec.to_builtins(step)},
-        operation=step.actionType,
-    )
+    message = f"the result of {step.actionType} is malformed: {reason}"
+    hint = "Run 'clawperator version --check-compat'."
+    details = {"step": msgspec.to_builtins(step)}
+    return ClawError("RESULT_ENVELOPE_MALFORMED", message, hint=hint, details=details, operation=step.actionType)
 
 
 def _evidence(step: StepResult) -> dict[str, Any]:

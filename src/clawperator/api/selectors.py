@@ -93,10 +93,6 @@ def require_matcher(text: str | None, selector: Mapping[str, Any], action: str) 
     """The matcher, or ``MISSING_SELECTOR``."""
     matcher = find_matcher(text, selector)
     if matcher is None:
-        raise ClawError(
-            "MISSING_SELECTOR",
-            f"{action} needs a selector",
-            hint=f"Give one of {', '.join(FIELDS)}.",
-            operation=action,
-        )
+        hint = f"Give one of {', '.join(FIELDS)}."
+        raise ClawError("MISSING_SELECTOR", f"{action} needs a selector", hint=hint, operation=action)
     return matcher

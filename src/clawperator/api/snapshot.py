@@ -172,12 +172,8 @@ def _read_selector(matcher: dict[str, Any], *, has_references: bool) -> NodeSele
         if not problem:
             return selector
         problem = f"{where} {problem}".strip()
-    raise ClawError(
-        "EXECUTION_VALIDATION_FAILED",
-        f"invalid selector: {problem}",
-        hint="Use a text, or keywords such as id=, role= and text_contains=.",
-        operation="find",
-    )
+    hint = "Use a text, or keywords such as id=, role= and text_contains=."
+    raise ClawError("EXECUTION_VALIDATION_FAILED", f"invalid selector: {problem}", hint=hint, operation="find")
 
 
 def read_snapshot(step: StepResult, references: "Callable[[], References] | None" = None) -> Snapshot:

@@ -34,7 +34,6 @@ from clawperator.operations.actions import ACTION_COMMANDS, ActionCommand
 
 if TYPE_CHECKING:
     from clawperator.contract.fields import Level
-    from clawperator.contract.results import ExecutionResult
     from clawperator.policy.gate import ApprovedPlan
     from clawperator.ui.node import Hierarchy
 
@@ -46,6 +45,7 @@ _PARAMS = "actions.0.params."  # where the only action of a command has its para
 # Parameters of commands that are not sent to a device, and texts that validation may accept when they are blank.
 _NOT_OF_ACTIONS = ("allowScheme", "file")
 _MAY_BE_BLANK = ("text", "fromText")
+_TYPES = "Here --text is the text to type. Select the field with --id, --text-contains, --desc or --role."
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _JSON_EXAMPLES: Mapping[type, str] = {
     dict: '{"textEquals":"Wi-Fi"}',
@@ -116,7 +116,8 @@ def _with_package(action: str, params: Document, call: Call) -> Document:
     from clawperator.contract.actions import ACTIONS
 
     app = params.get("applicationId", ".")
-    if not ACTIONS[action].resolves_label or "." in app or not _runs(call.arguments):
+    only_prints = call.arguments.has("--dry-run") or call.arguments.has("--validate-only")
+    if not ACTIONS[action].resolves_label or "." in app or only_prints:
         return params
     from clawperator.device.discovery import resolve_device
     from clawperator.device.packages import resolve_app_label
@@ -130,10 +131,6 @@ def _with_package(action: str, params: Document, call: Call) -> Document:
     if params.get("expect", {}).get("app") == app:
         params = {**params, "expect": {**params["expect"], "app": package}}
     return {**params, "applicationId": package}
-
-
-def _runs(arguments: ParsedArguments) -> bool:
-    return not (arguments.has("--dry-run") or arguments.has("--validate-only"))
 
 
 # Parameters
@@ -152,7 +149,8 @@ def _read_params(row: ActionCommand, call: Call) -> Document:
     if words:
         twice = next(field for field in fields.values() if field.use.word and field.has_flag)
         message = f"{call.name} takes {twice.metavar} once: as an argument or with {twice.flag}"
-        raise invalid(message, _once(call, twice.flag))
+        # In every other command --text selects a node.
+        raise invalid(message, _TYPES if call.name == "type" else f"Leave {twice.flag} out.")
     for flag, needed in row.requires.items():
         if flag in params and needed not in params:
             raise invalid(f"{fields[flag].flag} needs {fields[needed].flag}", f"Add {fields[needed].flag}.")
@@ -168,12 +166,8 @@ def _read_params(row: ActionCommand, call: Call) -> Document:
 
 def _missing(group: tuple[str, ...], fields: Mapping[str, ParamField], call: Call) -> ClawError:
     if "matcher" in group:
-        return ClawError(
-            "MISSING_SELECTOR",
-            f"{call.name} needs a selector",
-            hint="Add --text with the label, --ref with a reference of the outline, or another selector flag.",
-            operation="argparse",
-        )
+        hint = "Add --text with the label, --ref with a reference of the outline, or another selector flag."
+        return ClawError("MISSING_SELECTOR", f"{call.name} needs a selector", hint=hint, operation="argparse")
     wanted = " or ".join(_spelled(fields[name]) for name in group)
     return missing_argument(f"{call.name} needs {wanted}", _example(call))
 
@@ -221,12 +215,6 @@ def _read_field(field: ParamField, call: Call, words: list[str], own: tuple[str,
             return None
         raise invalid(f"{flag} must not be blank", f"Give a value, or leave {flag} out.")
     return _value(field, flag, texts) if texts else None
-
-
-def _once(call: Call, flag: str) -> str:
-    if call.name == "type":  # --text selects a node in every other command
-        return "Here --text is the text to type. Select the field with --id, --text-contains, --desc or --role."
-    return f"Leave {flag} out."
 
 
 def _checked_word(field: ParamField, word: str, call: Call) -> str:
@@ -361,12 +349,19 @@ def run_execution(document: Any, call: Call) -> CommandResult:
     approved = approve_line(plan, call)
     folder = call.arguments.get("--evidence")
     if folder is not None:
-        return _run_with_evidence(approved, call, folder)
+        from clawperator.cli.evidence import describe_run, refuse_without_run, with_evidence
+
+        refuse_without_run(call.arguments, "--dry-run", "--validate-only")
+        about = describe_run(call, plan.document["commandId"], chosen_backend(call.arguments), plan)
+        return with_evidence(call, about, lambda: _run(approved, call), folder)
     if call.arguments.has("--dry-run"):
-        return CommandResult({"ok": True, "dryRun": True, "plan": _outline(plan)})
+        document, actions = plan.document, plan.document["actions"]
+        shown = {"commandId": document["commandId"], "timeoutMs": document["timeoutMs"]}
+        shown |= {"actionCount": len(actions), "actions": actions}
+        return CommandResult({"ok": True, "dryRun": True, "plan": shown})
     if call.arguments.has("--validate-only"):
         return CommandResult({"ok": True, "validated": True, "execution": plan.document})
-    return _result(approved, call)
+    return _run(approved, call)
 
 
 def approve_line(plan: Plan, call: Call) -> "ApprovedPlan":
@@ -406,22 +401,7 @@ def _flag_at(path: list[str], fields: Iterable[ParamField], prefix: str = "") ->
     return f"--{prefix}{field.flag[2:]}" if field.has_flag else field.metavar if field.use.word else ""
 
 
-def _result(approved: "ApprovedPlan", call: Call) -> CommandResult:
-    result = _run(approved, call)
-    failed = result.envelope.status == "failed" or any(not step.success for step in result.envelope.stepResults)
-    return CommandResult(result, int(failed), approved.plan)
-
-
-def _run_with_evidence(approved: "ApprovedPlan", call: Call, folder: str) -> CommandResult:
-    from clawperator.cli.evidence import describe_run, refuse_without_run, with_evidence
-
-    refuse_without_run(call.arguments, "--dry-run", "--validate-only")
-    plan = approved.plan
-    about = describe_run(call, plan.document["commandId"], chosen_backend(call.arguments), plan)
-    return with_evidence(call, about, lambda: _result(approved, call), folder)
-
-
-def _run(approved: "ApprovedPlan", call: Call) -> "ExecutionResult":
+def _run(approved: "ApprovedPlan", call: Call) -> CommandResult:
     from clawperator.device.discovery import resolve_device
     from clawperator.device.run.run import run_plan
     from clawperator.device.settings import named_operator
@@ -430,7 +410,7 @@ def _run(approved: "ApprovedPlan", call: Call) -> "ExecutionResult":
     package = named_operator(call.options.operator_package)
     schemes = call.arguments.all("--allow-scheme")
     warn_of_config(call)
-    return run_plan(
+    result = run_plan(
         approved,
         resolve_device(call.options.device),
         package=package,
@@ -438,6 +418,8 @@ def _run(approved: "ApprovedPlan", call: Call) -> "ExecutionResult":
         allow_schemes=schemes,
         timeout_ms=call.options.timeout_ms,
     )
+    failed = result.envelope.status == "failed" or any(not step.success for step in result.envelope.stepResults)
+    return CommandResult(result, int(failed), approved.plan)
 
 
 def warn_of_config(call: Call) -> None:
@@ -461,16 +443,6 @@ def chosen_backend(arguments: ParsedArguments) -> BackendName:
     return next(backend for backend in BACKENDS if backend == name)
 
 
-def _outline(plan: Plan) -> Document:
-    document = plan.document
-    return {
-        "commandId": document["commandId"],
-        "timeoutMs": document["timeoutMs"],
-        "actionCount": len(document["actions"]),
-        "actions": document["actions"],
-    }
-
-
 # exec
 
 
@@ -478,12 +450,9 @@ def _read_execution(call: Call) -> Any:
     """The document given to ``exec``."""
     words = call.arguments.words
     if words == (_BEST_EFFORT,):
-        raise ClawError(
-            "NOT_IMPLEMENTED",
-            "best-effort execution is not implemented: give the actions explicitly",
-            hint=help_hint(call.name),
-            extra={"goal": call.arguments.get("--goal")},
-        )
+        message = "best-effort execution is not implemented: give the actions explicitly"
+        goal = {"goal": call.arguments.get("--goal")}
+        raise ClawError("NOT_IMPLEMENTED", message, hint=help_hint(call.name), extra=goal)
     if call.arguments.has("--goal"):
         raise usage("--goal is only for 'exec best-effort'", "Run 'clawperator exec --help' for its flags.")
     given = call.arguments.get("--payload")
@@ -525,12 +494,8 @@ def _document(text: str) -> Any:
 
 def _within_limit(data: bytes) -> bytes:
     if len(data) > _MAX_DOCUMENT_BYTES:
-        raise ClawError(
-            "PAYLOAD_TOO_LARGE",
-            f"the execution is longer than {_MAX_DOCUMENT_BYTES} bytes",
-            details={"limit": MAX_PAYLOAD_BYTES},
-            operation="read",
-        )
+        message, limit = f"the execution is longer than {_MAX_DOCUMENT_BYTES} bytes", {"limit": MAX_PAYLOAD_BYTES}
+        raise ClawError("PAYLOAD_TOO_LARGE", message, details=limit, operation="read")
     return data
 
 

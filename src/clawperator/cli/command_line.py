@@ -264,21 +264,13 @@ def find_named(words: Sequence[str]) -> tuple[Command, Command | None]:
 def _unknown_command(rest: list[str]) -> ClawError:
     name = rest[0]
     if found := replacement(rest):
-        removed, new = found
-        return ClawError(
-            "UNKNOWN_COMMAND",
-            f"'{removed}' was removed" + (f"; use '{new}'" if new else ""),
-            extra={"suggestion": new} if new else None,
-            operation="argparse",
-        )
-    suggestion = _suggest(name)
-    return ClawError(
-        "UNKNOWN_COMMAND",
-        f"unknown command {name!r}" + (f"; did you mean '{suggestion}'?" if suggestion else ""),
-        extra={"suggestion": suggestion} if suggestion else None,
-        operation="argparse",
-        target=name,
-    )
+        removed, suggestion = found
+        message = f"'{removed}' was removed" + (f"; use '{suggestion}'" if suggestion else "")
+    else:
+        suggestion = _suggest(name)
+        message = f"unknown command {name!r}" + (f"; did you mean '{suggestion}'?" if suggestion else "")
+    extra = {"suggestion": suggestion} if suggestion else None
+    return ClawError("UNKNOWN_COMMAND", message, extra=extra, operation="argparse", target="" if found else name)
 
 
 def _suggest(word: str) -> str | None:

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -75,7 +75,9 @@ def _finish(
     except KeyboardInterrupt:
         error, code = _interrupted(), 130
     except Exception as e:  # noqa: BLE001 - the outermost frame reports every error as a document
-        Console(options.log_level).lines("debug", [_trace()])
+        import traceback
+
+        Console(options.log_level).lines("debug", [traceback.format_exc()])
         hint = "Run again with --verbose for the trace, and report it."
         error, code = ClawError("UNKNOWN", f"{type(e).__name__}: {e}", hint=hint), 1
     if options.text:
@@ -92,13 +94,10 @@ def _interrupted() -> ClawError:
     running = still_running()
     if not running:
         return ClawError("INTERRUPTED", "interrupted from the keyboard")
-    return ClawError(
-        "INTERRUPTED",
-        f"interrupted from the keyboard; {'; '.join(execution.describe() for execution in running)}",
-        hint="The next command for this device waits until it has finished.",
-        details={"running": [msgspec.to_builtins(execution) for execution in running]},
-        after_effect=True,
-    )
+    message = f"interrupted from the keyboard; {'; '.join(execution.describe() for execution in running)}"
+    hint = "The next command for this device waits until it has finished."
+    details = {"running": msgspec.to_builtins(running)}
+    return ClawError("INTERRUPTED", message, hint=hint, details=details, after_effect=True)
 
 
 def _dispatch(options: GlobalOptions, rest: list[str], argv: list[str]) -> HandlerResult:
@@ -166,16 +165,12 @@ def run_call(call: Call) -> HandlerResult:
 
     from clawperator.cli.time_limit import time_limit
 
-    with time_limit(_number(call.options)):
-        return handler(call)
-
-
-def _number(options: GlobalOptions) -> float:
-    """The timeout in ms; 0 when it is invalid, which the handler reports."""
     try:
-        return options.timeout_ms or 0
-    except ClawError:
-        return 0
+        limit = call.options.timeout_ms or 0
+    except ClawError:  # it is invalid, which the handler reports
+        limit = 0
+    with time_limit(limit):
+        return handler(call)
 
 
 def _print(result: HandlerResult, options: GlobalOptions) -> int:
@@ -205,17 +200,7 @@ def _render(result: HandlerResult, options: GlobalOptions) -> tuple[bytes, int]:
     if isinstance(result, TextResult):
         return result.text.encode("utf-8", "replace"), result.exit_code
     assert isinstance(result, CommandResult)
-    return _encode(result.document, options), result.exit_code
-
-
-def _encode(document: Any, options: GlobalOptions) -> bytes:
-    text = encode_document(document)
+    document, text = result.document, encode_document(result.document)
     if options.pretty and not (isinstance(document, dict) and document.get("code") in _COMPACT):
-        return msgspec.json.format(text, indent=2)
-    return text
-
-
-def _trace() -> str:
-    import traceback
-
-    return traceback.format_exc()
+        text = msgspec.json.format(text, indent=2)
+    return text, result.exit_code

@@ -4,7 +4,7 @@ A folder that cannot be created is an error before the run. After that nothing a
 result of the run: what cannot be written is a warning.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -152,6 +152,10 @@ def describe_run(call: Call, run_id: str, backend: BackendName, plan: "Plan | No
         "--timeout": options.timeout,
     }
     given = [word for name, value in shared.items() if value is not None for word in (name, value)]
+    actions = () if plan is None else plan.execution.actions
+    params = [(action.params, ACTIONS[action.type].typed_param) for action in actions]
+    texts = (getattr(own, name) for own, name in params if name)
+    sources = (getattr(own, "textFrom", UNSET) for own, _ in params)
     return RunDescription(
         run_id=run_id,
         command=call.name,
@@ -159,8 +163,8 @@ def describe_run(call: Call, run_id: str, backend: BackendName, plan: "Plan | No
         device=options.device,
         operator_package=options.operator_package,
         backend=backend,
-        typed=() if plan is None else tuple(_typed(plan)),
-        secrets=() if plan is None else tuple(_secret_sources(plan)),
+        typed=tuple(text for text in texts if isinstance(text, str) and text),
+        secrets=tuple(source for source in sources if source is not UNSET),
     )
 
 
@@ -172,28 +176,9 @@ def words_of(arguments: ParsedArguments) -> Iterator[str]:
     for name, values in arguments.values.items():
         if not values:
             yield name
-        for group in _groups(values, max(counts.get(name, 1), 1)):
-            yield from (name, *group)
-
-
-def _groups(values: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    for start in range(0, len(values), size):
-        yield values[start : start + size]
-
-
-def _typed(plan: "Plan") -> Iterator[str]:
-    for action in plan.execution.actions:
-        param = ACTIONS[action.type].typed_param
-        text = getattr(action.params, param) if param else None
-        if isinstance(text, str) and text:
-            yield text
-
-
-def _secret_sources(plan: "Plan") -> "Iterator[TextSource]":
-    for action in plan.execution.actions:
-        source = getattr(action.params, "textFrom", UNSET)
-        if source is not UNSET:
-            yield source
+        size = max(counts.get(name, 1), 1)
+        for start in range(0, len(values), size):
+            yield from (name, *values[start : start + size])
 
 
 def refuse_without_run(arguments: ParsedArguments, *flags: str) -> None:

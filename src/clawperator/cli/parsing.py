@@ -160,13 +160,9 @@ class ArgvParser:
             return is_word(token)
         if not token.startswith("--"):
             return True
-        return flag is None and self._is_dashed_file()
-
-    def _is_dashed_file(self) -> bool:
-        """``exec`` accepts a file whose name begins with dashes, as its first and only word."""
-        if self._command is None or self._command.name != "exec" or self._place != 1:
-            return False
-        return all(token.startswith("--") for token in self._tokens[1:2])
+        # 'exec' accepts a file whose name begins with dashes, as its first and only word.
+        is_first = self._command is not None and self._command.name == "exec" and self._place == 1
+        return flag is None and is_first and all(token.startswith("--") for token in self._tokens[1:2])
 
     def _refuse_unknown(self, token: str) -> NoReturn:
         if not self._strict:

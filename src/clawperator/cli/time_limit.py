@@ -49,12 +49,9 @@ def _alarm(seconds: float, timeout_ms: float) -> Iterator[None]:
         return
 
     def expire(_number: int, _frame: FrameType | None) -> None:
-        raise ClawError(
-            "COMMAND_TIMEOUT",
-            f"the command did not end within {timeout_ms:g} ms and the grace of {HOST_GRACE_MS} ms",
-            hint="Run it again with a larger --timeout.",
-            retryable=False,
-        )
+        message = f"the command did not end within {timeout_ms:g} ms and the grace of {HOST_GRACE_MS} ms"
+        hint = "Run it again with a larger --timeout."
+        raise ClawError("COMMAND_TIMEOUT", message, hint=hint, retryable=False)
 
     signal.signal(signal.SIGALRM, expire)
     # It repeats, because code that continues after any error would lose the first one.

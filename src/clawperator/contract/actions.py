@@ -66,7 +66,6 @@ from clawperator.contract.selectors import (
     Problem,
     with_underscores,
 )
-from clawperator.errors import ClawError
 
 
 @register(
@@ -425,18 +424,6 @@ def _register_host_actions() -> None:
 ACTIONS: Mapping[str, ActionType] = ActionRegistry(_register_host_actions)
 # Only actions of the Operator's contract have aliases.
 ACTION_ALIASES: Mapping[str, str] = {alias: row.name for row in REGISTERED.values() for alias in row.aliases}
-
-
-def click_type(*, long: bool, focus: bool) -> dict[str, str]:
-    """The click type as params; empty for a plain click."""
-    if long and focus:
-        raise ClawError(
-            "EXECUTION_VALIDATION_FAILED",
-            "click takes long or focus, not both",
-            hint="Leave one of them out.",
-            operation="validate",
-        )
-    return {"clickType": "long_click"} if long else {"clickType": "focus"} if focus else {}
 
 
 TOP_ALIASES: Mapping[str, str] = with_underscores(("commandId", "taskId", "expectedFormat", "timeoutMs"))

@@ -177,12 +177,9 @@ def validate(document: Any) -> Plan:
 
         explain(ExecutionShape, wire, document, e)
     if size > limits.MAX_PAYLOAD_BYTES:
-        raise ClawError(
-            "PAYLOAD_TOO_LARGE",
-            f"the execution has {size} bytes; the limit is {limits.MAX_PAYLOAD_BYTES}",
-            details={"bytes": size, "limit": limits.MAX_PAYLOAD_BYTES},
-            operation="validate",
-        )
+        message = f"the execution has {size} bytes; the limit is {limits.MAX_PAYLOAD_BYTES}"
+        details = {"bytes": size, "limit": limits.MAX_PAYLOAD_BYTES}
+        raise ClawError("PAYLOAD_TOO_LARGE", message, details=details, operation="validate")
     mode = None if shape.mode is UNSET else shape.mode
     execution = Execution(shape.commandId, shape.taskId, shape.source, shape.timeoutMs, actions, mode)
     if problems := list(_broken_rules(execution)):
@@ -198,12 +195,9 @@ def with_timeout(document: dict[str, Any], timeout_ms: int | float | None) -> di
         return document
     low, high = limits.MIN_EXECUTION_TIMEOUT_MS, limits.MAX_EXECUTION_TIMEOUT_MS
     if not low <= timeout_ms <= high:
-        raise ClawError(
-            "EXECUTION_VALIDATION_FAILED",
-            f"the timeout must be from {low} to {high} ms, not {timeout_ms}",
-            hint=f"Choose a timeout from {low} to {high} ms.",
-            operation="validate",
-        )
+        message = f"the timeout must be from {low} to {high} ms, not {timeout_ms}"
+        hint = f"Choose a timeout from {low} to {high} ms."
+        raise ClawError("EXECUTION_VALIDATION_FAILED", message, hint=hint, operation="validate")
     return {**document, "timeoutMs": timeout_ms}
 
 

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from functools import partial
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -62,29 +63,16 @@ _MAX_SELECTORS = 10
 
 
 @registers
-def _full(name: str, summary: str, timeout_ms: int = 30_000, *, input_path_param: str = "") -> ActionType:
-    return ActionType(
-        name,
-        summary,
-        cli_template(name.replace("_", "-") + "-", timeout_ms),
-        level="full",
-        runs_on_host=True,
-        input_path_param=input_path_param,
-        model_tool="run_plan",
-    )
+def _hosted(
+    name: str, summary: str, tool: str, *, prefix: str = "", timeout_ms: int = 30_000, **columns: Any
+) -> ActionType:
+    template = cli_template(prefix or name.replace("_", "-") + "-", timeout_ms)
+    return ActionType(name, summary, template, runs_on_host=True, model_tool=tool, **columns)
 
 
-@registers
-def _acting(name: str, summary: str, tool: str, *, prefix: str = "", performs: tuple[str, ...] = ()) -> ActionType:
-    return ActionType(
-        name,
-        summary,
-        cli_template(prefix or name.replace("_", "-") + "-"),
-        runs_on_host=True,
-        unsettles=True,
-        model_tool=tool,
-        performs=performs,
-    )
+_full = partial(_hosted, tool="run_plan", level="full")
+_acting = partial(_hosted, unsettles=True)
+_wait = partial(_hosted, tool="wait", prefix="wait-", family="observation", read_only=True)
 
 
 @_acting("rotate", "Rotate the screen.", "phone")
@@ -126,7 +114,7 @@ class StartActivityParams(EffectParams, frozen=True):
                 yield f"extras.{name}", "must not have a NUL character"
 
 
-@_full("install_app", "Install an APK file of the host.", 120_000, input_path_param="path")
+@_full("install_app", "Install an APK file of the host.", timeout_ms=120_000, input_path_param="path")
 class InstallAppParams(UserParams, frozen=True):
     path: Annotated[
         Annotated[str, Meta(max_length=4_096)], about("APK file on the host", word=1, path="in", metavar="<apk>")
@@ -151,15 +139,7 @@ class PermissionParams(AppParams, frozen=True):
         yield from text_rules("permission", self.permission, 512, PERMISSION, message)
 
 
-@register(
-    "read_logcat",
-    "Read the log lines of an app.",
-    cli_template("read-logcat-"),
-    family="observation",
-    level="full",
-    runs_on_host=True,
-    model_tool="phone",
-)
+@_hosted("read_logcat", "Read the log lines of an app.", "phone", family="observation", level="full")
 class ReadLogcatParams(Params, frozen=True):
     applicationId: Annotated[
         Label, about("package name of the app", flag="--app", aliases=APP_FLAGS, metavar="<package>")
@@ -265,19 +245,6 @@ class QueryParams(Params, frozen=True):
     ] = 50
     suggest: Annotated[bool, about("add unique selectors, the most stable first")] = False
     retry: Again = ONCE
-
-
-@registers
-def _wait(name: str, summary: str) -> ActionType:
-    return ActionType(
-        name,
-        summary,
-        cli_template("wait-"),
-        family="observation",
-        read_only=True,
-        runs_on_host=True,
-        model_tool="wait",
-    )
 
 
 @_wait("wait_until_gone", "Wait until no node on the screen matches.")

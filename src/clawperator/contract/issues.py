@@ -78,14 +78,9 @@ def _value_issues(type_: Any, value: Any, path: str) -> list[Issue]:
         words = [str(arg) for kind in kinds if get_origin(kind) is Literal for arg in get_args(kind)]
         number = "a number or " if int in kinds or float in kinds else "one of "
         message = f"expected {number}{', '.join(words)}" if words else _plain(e)
-        return [
-            Issue(path, message, semantic=_is_number(value, kinds) or (bool(words) and isinstance(value, str)))
-        ]
+        is_number = type(value) in (int, float) and (int in kinds or float in kinds)
+        return [Issue(path, message, semantic=is_number or (bool(words) and isinstance(value, str)))]
     return []
-
-
-def _is_number(value: Any, kinds: list[Any]) -> bool:
-    return type(value) in (int, float) and (int in kinds or float in kinds)
 
 
 def _plain(error: Exception) -> str:
@@ -110,16 +105,11 @@ def refuse(issues: list[Issue], document: Any, shape: type[Struct]) -> NoReturn:
     raise ClawError(
         "EXECUTION_VALIDATION_FAILED",
         f"{first.path}: {first.message}" if first.path else first.message,
-        hint=first.hint or _hint(shape, first.path, details.get("actionType", "")),
+        hint=first.hint or field_hint(shape, first.path, details.get("actionType", "")),
         details=details,
         operation="validate",
         target=first.path,
     ) from None
-
-
-def _hint(shape: type[Struct], path: str, action: str) -> str:
-    name = ACTION_ALIASES.get(action, action)
-    return field_hint(shape, path, ACTIONS[name].params if name in ACTIONS else None, name)
 
 
 def _raw_action(document: Any, issue: Issue) -> Mapping[str, Any]:
@@ -155,8 +145,9 @@ def explain(shape: type[Struct], wire: Any, document: Any, cause: Exception) -> 
             structure.append(_unsupported(i, action["type"]))
         elif isinstance(given := action.get("params", {}), dict):
             of_types, of_values = _param_issues(row.params, given, f"actions.{i}.params")
-            written = _params_as_written(document, i)
-            structure += (_with_owner(_as_written(issue, written), row.name) for issue in of_types)
+            written = _raw_action(document, Issue("", "", within=i)).get("params")
+            written = written if isinstance(written, dict) else {}
+            structure += (_with_owner(issue, written, row.name) for issue in of_types)
             semantic += of_values
     structure.sort(key=lambda issue: _position(shape, issue))
     refuse(structure + semantic or [Issue("", f"invalid execution: {cause}")], document, shape)
@@ -202,33 +193,20 @@ def _text_issues(value: Any, path: str) -> Iterator[Issue]:
         yield Issue(path, "the text is not valid Unicode")
 
 
-def _params_as_written(document: Any, index: int) -> Mapping[str, Any]:
-    """The params of an action under the names the caller gave them."""
-    action = _raw_action(document, Issue("", "", within=index))
-    params = action.get("params")
-    return params if isinstance(params, dict) else {}
-
-
-def _as_written(issue: Issue, params: Mapping[str, Any]) -> Issue:
-    """Name unknown keys as the caller wrote them, not by their canonical names."""
-    if not issue.keys or not issue.path.endswith(".params"):
-        return issue
-    written = {PARAM_ALIASES.get(key, key): key for key in params}
-    keys = tuple(written.get(key, key) for key in issue.keys)
-    return msgspec.structs.replace(issue, keys=keys, message="unknown key: " + ", ".join(keys))
-
-
 def _unsupported(index: int, name: str) -> Issue:
     near = nearest(name, [*ACTIONS, *ACTION_ALIASES], max(2, len(name) // 3))
     hint = f'Did you mean "{ACTION_ALIASES.get(near, near)}"?' if near else "Types: " + ", ".join(ACTIONS)
     return Issue("actions", f'action {index} has the unsupported type "{name}"', hint=hint, within=index)
 
 
-def _with_owner(issue: Issue, action: str) -> Issue:
-    """Add the actions that take an unknown parameter, or the nearest name."""
+def _with_owner(issue: Issue, params: Mapping[str, Any], action: str) -> Issue:
+    """Name unknown keys as the caller wrote them; add the actions that take the first, or the nearest name."""
     if not issue.keys or not issue.path.endswith(".params"):
         return issue
-    key = issue.keys[0]
+    written = {PARAM_ALIASES.get(key, key): key for key in params}
+    keys = tuple(written.get(key, key) for key in issue.keys)
+    issue = msgspec.structs.replace(issue, keys=keys, message="unknown key: " + ", ".join(keys))
+    key = keys[0]
     known = ACTIONS[action].params.__struct_fields__
     if key in ACTIONS[action].removed_params:
         return _with_hint(issue, ACTIONS[action].removed_params[key])
@@ -258,13 +236,14 @@ def flat_types(type_: Any) -> Iterator[Any]:
         yield type_
 
 
-def field_hint(shape: type[Struct], path: str, params: type[Struct] | None, action: str) -> str:
-    """A hint for the field at ``path`` of a ``shape``. ``params`` are those of ``action``, if there is one."""
+def field_hint(shape: type[Struct], path: str, action: str) -> str:
+    """A hint for the field at ``path`` of a ``shape``, or of the params of an ``action``."""
     names = path.split(".") if path else []
-    if params is None or names[2:3] != ["params"]:
+    name = ACTION_ALIASES.get(action, action)
+    if name not in ACTIONS or names[2:3] != ["params"]:
         return _type_hint(shape, [name for name in names if not name.isdecimal()]) or _SCHEMA
-    schema = f"Run 'clawperator schema action.{action}' for its params."
-    return _type_hint(params, names[3:]) or schema
+    schema = f"Run 'clawperator schema action.{name}' for its params."
+    return _type_hint(ACTIONS[name].params, names[3:]) or schema
 
 
 def _type_hint(shape: Any, names: list[str]) -> str:

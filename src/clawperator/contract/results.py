@@ -17,30 +17,15 @@ Effect = Literal["changed", "unchanged", "unknown"]
 DISPATCHED = "dispatched"
 # With these codes a step has done nothing, unless it reports otherwise.
 _NOT_PERFORMED = frozenset(
-    {
-        "NODE_NOT_FOUND",
-        "NODE_NOT_CLICKABLE",
-        "NODE_COVERED",
-        "CONTAINER_NOT_FOUND",
-        "CONTAINER_NOT_SCROLLABLE",
-        "GESTURE_FAILED",
-        "GLOBAL_ACTION_FAILED",
-        "SNAPSHOT_HIERARCHY_UNAVAILABLE",
-        "UI_AUTOMATION_BUSY",
-        "APP_NOT_FOUND",
-        "APP_NOT_STARTED",
-        "URI_NOT_HANDLED",
-        "URI_SCHEME_NOT_ALLOWED",
-        "UNSUPPORTED_RUNTIME_CLOSE",
-        "EXECUTION_ACTION_UNSUPPORTED",
-        "SECURITY_BLOCK_DETECTED",
-        "SERVICE_UNAVAILABLE",
-        "RECORDING_ALREADY_IN_PROGRESS",
-        "RECORDING_NOT_IN_PROGRESS",
-        "RECORDING_UNAVAILABLE",
-        "SECRET_UNAVAILABLE",
-        "SECRET_REFUSED_WHILE_RECORDING",
-    }
+    (
+        *("NODE_NOT_FOUND", "NODE_NOT_CLICKABLE", "NODE_COVERED"),
+        *("CONTAINER_NOT_FOUND", "CONTAINER_NOT_SCROLLABLE"),
+        *("GESTURE_FAILED", "GLOBAL_ACTION_FAILED", "SNAPSHOT_HIERARCHY_UNAVAILABLE", "UI_AUTOMATION_BUSY"),
+        *("APP_NOT_FOUND", "APP_NOT_STARTED", "URI_NOT_HANDLED", "URI_SCHEME_NOT_ALLOWED"),
+        *("UNSUPPORTED_RUNTIME_CLOSE", "EXECUTION_ACTION_UNSUPPORTED", "SECURITY_BLOCK_DETECTED"),
+        *("SERVICE_UNAVAILABLE", "RECORDING_ALREADY_IN_PROGRESS", "RECORDING_NOT_IN_PROGRESS"),
+        *("RECORDING_UNAVAILABLE", "SECRET_UNAVAILABLE", "SECRET_REFUSED_WHILE_RECORDING"),
+    )
 )
 # Failures that are also at the top of the document, by the code of their step. An execution that runs past its
 # timeout has the code of a result that did not arrive in time, beside the steps that finished.
@@ -116,13 +101,11 @@ def outcome_of(steps: Iterable[StepResult]) -> Outcome:
 
 def may_have_changed(steps: Iterable[StepResult]) -> bool:
     """Whether these steps may have changed something on the device. In doubt they have."""
-    return any(_may_have_changed(step) for step in steps)
-
-
-def _may_have_changed(step: StepResult) -> bool:
-    if not changes_device(step.actionType):
-        return False
-    return step.success or DISPATCHED in step.data or step.data.get("error") not in _NOT_PERFORMED
+    return any(
+        step.success or DISPATCHED in step.data or step.data.get("error") not in _NOT_PERFORMED
+        for step in steps
+        if changes_device(step.actionType)
+    )
 
 
 def step_mismatch(steps: Sequence[StepResult], actions: Sequence[tuple[str, str]]) -> str | None:

@@ -80,11 +80,9 @@ def check_version(result: SkillResult) -> None:
     """Refuse a document of another major version. A newer minor version only adds members."""
     major = result.contractVersion.strip().partition(".")[0]
     if major != SUPPORTED_MAJOR:
-        raise ClawError(
-            "SKILL_RESULT_PARSE_FAILED",
-            f"unsupported skill result contract version: {result.contractVersion}",
-            hint=f"Use a skill with contract version {SUPPORTED_MAJOR}.x.",
-        )
+        message = f"unsupported skill result contract version: {result.contractVersion}"
+        hint = f"Use a skill with contract version {SUPPORTED_MAJOR}.x."
+        raise ClawError("SKILL_RESULT_PARSE_FAILED", message, hint=hint)
 
 
 class SkillsRun(Struct, frozen=True):

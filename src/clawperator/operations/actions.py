@@ -238,25 +238,18 @@ def _start_activity(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return "start_activity", {**params, **({"extras": extras} if extras else {})}
 
 
-def _with_permission(action: str) -> Build:
-    def build(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        name = params["permission"]
-        return action, {**params, "permission": name if "." in name else _ANDROID_PERMISSION + name}
-
-    return build
-
-
-_PERMISSION_NOTE = "A name without a dot means a permission of Android: CAMERA is android.permission.CAMERA."
-
-
 def _permission(name: str, action: str) -> ActionCommand:
+    def build(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        given = params["permission"]
+        return action, {**params, "permission": given if "." in given else _ANDROID_PERMISSION + given}
+
     return ActionCommand(
         name=name,
         action=action,
-        build=_with_permission(action),
+        build=build,
         needs=(("applicationId",), ("permission",)),
         examples=(f"clawperator {name} com.clawperator.notes CAMERA",),
-        notes=_PERMISSION_NOTE,
+        notes="A name without a dot means a permission of Android: CAMERA is android.permission.CAMERA.",
     )
 
 

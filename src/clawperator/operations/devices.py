@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from clawperator.operations.call import Caller
 
 FAMILIES["packages"] = Family("Inspect the packages on a device.")
-_HERE = "clawperator.operations.devices:"
 _TEXT = "clawperator.cli.text.listings:"
 _HANDLERS = "clawperator.cli.handlers."
 _PACKAGES_SECONDS = 15.0
@@ -40,7 +39,6 @@ def _listed(result: DeviceList, _: "Caller") -> str:
 
 @operation(
     "devices",
-    _HERE + "DeviceList",
     purpose="List the connected devices.",
     level="read-only",
     message=_listed,
@@ -73,7 +71,6 @@ class PackageList(Struct, frozen=True):
 
 @operation(
     "packages list",
-    _HERE + "PackageList",
     level="read-only",
     message=lambda result, caller: f"{count(len(result.packages), 'package')} on {caller.device}",
     text=_TEXT + "package_blocks",

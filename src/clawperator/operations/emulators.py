@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 FAMILIES["emulator"] = Family("Create and run Android emulators with the Android SDK.")
 FAMILIES["provision"] = Family("Provide a booted emulator.")
 _HERE = "clawperator.operations.emulators:"
-_EMULATORS = "clawperator.device.emulators:"
-_AVD = _EMULATORS + "Avd"
 _TEXT = "clawperator.cli.text.listings:"
 _ERRORS = ("EMULATOR_NOT_FOUND", "ANDROID_SDK_TOOL_MISSING")
 
@@ -36,7 +34,6 @@ class AvdList(Struct, frozen=True):
 
 @operation(
     "emulator list",
-    _HERE + "AvdList",
     purpose="List the virtual devices on this computer.",
     level="read-only",
     message=lambda result, _: ", ".join(avd.name for avd in result.avds) or "no virtual devices",
@@ -50,7 +47,6 @@ def list_all(_: NoParams, __: "Caller") -> AvdList:
 
 @operation(
     "emulator inspect",
-    _AVD,
     purpose="Print the configuration of a virtual device.",
     level="read-only",
     subject="name",
@@ -75,7 +71,6 @@ class CreateAvdParams(AvdParams, frozen=True, kw_only=True):
 
 @operation(
     "emulator create",
-    _AVD,
     level="full",
     subject="name",
     message=lambda result, _: f"created {result.name}",
@@ -88,22 +83,18 @@ class CreateAvdParams(AvdParams, frozen=True, kw_only=True):
 def create(params: CreateAvdParams, _: "Caller") -> Avd:
     supported = {"apiLevel": API_LEVEL, "abi": host_abi(), "deviceProfile": PROFILE, "playStore": True}
     wanted = (params.api_level, params.abi, params.device_profile, params.play_store)
+    name, details = params.name, {"avdName": params.name, "supported": supported}
     for (field, value), given in zip(supported.items(), wanted, strict=True):
         if given not in (UNSET, value):
+            message, hint = f"{field} {given!r} is not supported", f"Leave it out, or give {value!r}."
             raise ClawError(
-                "EMULATOR_UNSUPPORTED",
-                f"{field} {given!r} is not supported",
-                hint=f"Leave it out, or give {value!r}.",
-                details={"avdName": params.name, "supported": supported},
-                operation="emulator",
-                target=params.name,
+                "EMULATOR_UNSUPPORTED", message, hint=hint, details=details, operation="emulator", target=name
             )
     return emulators.create_avd(params.name)
 
 
 @operation(
     "emulator start",
-    _EMULATORS + "StartedEmulator",
     purpose="Start a virtual device and wait until it has booted.",
     level="act",
     subject="name",
@@ -165,7 +156,6 @@ class EmulatorList(Struct, frozen=True):
 
 @operation(
     "emulator status",
-    _HERE + "EmulatorList",
     purpose="List the running emulators.",
     level="read-only",
     message=lambda result, _: ", ".join(found.serial for found in result.devices) or "no emulator is running",
@@ -179,7 +169,6 @@ def status(_: NoParams, __: "Caller") -> EmulatorList:
 
 @operation(
     "emulator provision",
-    _EMULATORS + "Provisioned",
     purpose="Provide a booted emulator: a running one, an existing one, or a new one.",
     aliases=("provision emulator",),
     level="full",

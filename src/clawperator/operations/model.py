@@ -69,17 +69,17 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     ``aliases`` are other full names of it. Its summary is its ``purpose``, or the docstring of its parameters.
     ``result`` names the type of its result, ``text`` the function that shows it to people, both as
-    ``module:name``. ``subject`` is the field that policy rules match; deny and ask rules about the
-    actions and operations that it ``performs`` hold for it, too. ``resolve`` looks up files that the
-    parameters leave open. ``ok`` and ``message`` read the result: whether the exit code is 0, and one line about
-    it; ``failure`` is the error inside it. ``evidence`` is the kind of evidence that a session keeps, and the path
-    to its id in the result. An operation ``on_device`` uses the caller's device; one that ``runs_plans``, its
-    backend too. ``route`` is its method and path, ``errors`` are typical codes, ``seconds`` its longest time.
-    ``tool`` is the tool through which models use it; they do not get an operation without one. ``tool_alias`` is
-    the name of its own tool where that is not the name of the operation. HTTP answers have the result as the
-    member ``answer_as``, if it is given. ``synonyms`` are other words for the last word of its name. ``around``
-    names a function of the command line that runs the call, for fields that only command lines have. An operation
-    without a result exists on command lines only: that function is all of it.
+    ``module:name``. ``subject`` is the field that policy rules match; deny and ask rules about the actions and
+    operations that it ``performs`` hold for it, too. ``resolve`` looks up files that the parameters leave open.
+    ``ok`` and ``message`` read the result: whether the exit code is 0, and one line about it, by default its own;
+    ``failure`` is the error inside it. ``evidence`` is the kind of evidence that a session keeps, and the path to
+    its id in the result. An operation ``on_device`` uses the caller's device; one that ``runs_plans``, its backend
+    too. ``route`` is its method and path, ``errors`` are typical codes, ``seconds`` its longest time. ``tool`` is
+    the tool through which models use it; they do not get an operation without one. ``tool_alias`` is the name of
+    its own tool where that is not the name of the operation. HTTP answers have the result as the member
+    ``answer_as``, if it is given. ``synonyms`` are other words for the last word of its name. ``around`` names a
+    function of the command line that runs the call, for fields that only command lines have. An operation without
+    a result exists on command lines only: that function is all of it.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     resolve: Callable[[Any], Any] | None = None
     ok: Callable[[Any], bool] = lambda _: True
-    message: Callable[[Any, Any], str] = lambda _, __: ""
+    message: Callable[[Any, Any], str] = lambda result, _: result.message
     failure: Callable[[Any, Any], ClawError | None] = lambda _, __: None
     text: str = ""
     evidence: tuple[str, str] | None = None
@@ -151,12 +151,16 @@ _operations: dict[str, Operation] = {}
 FAMILIES: dict[str, Family] = {}  # of the modules that are imported
 
 
-def operation(name: str, result: str, *, level: Level, **columns: Any) -> Callable[[Function], Function]:
-    """Add the row of an operation: the decorator of its function, whose first parameter is its Struct."""
+def operation(name: str, result: str = "", *, level: Level, **columns: Any) -> Callable[[Function], Function]:
+    """Add the row of an operation: the decorator of its function, whose first parameter is its Struct.
+
+    ``result`` is not needed where the function returns that type, and its module is imported.
+    """
 
     def add(function: Function) -> Function:
-        shape = next(iter(function.__annotations__.values()))
-        row = Operation(name=name, result=result, level=level, params=shape, run=function, **columns)
+        shape, *_, returned = function.__annotations__.values()
+        shown = result or f"{returned.__module__}:{returned.__name__}"
+        row = Operation(name=name, result=shown, level=level, params=shape, run=function, **columns)
         _operations[name] = row
         for alias in row.aliases:  # a command of its own, but no route and no tool
             others = (name, *(other for other in row.aliases if other != alias))

@@ -4,6 +4,7 @@ import os
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import asdict
 
 from clawperator.contract.fields import about
 from clawperator.errors import ClawError
@@ -76,17 +77,10 @@ class StartedPhone(Struct, frozen=True):
 def start(params: StartPhoneParams, caller: "Caller") -> dict[str, Any]:
     from clawperator.device.simulated_phones import start_simulated
 
-    options: dict[str, Any] = {
-        "seed": params.seed,
-        "apps": params.apps,
-        "faults": params.faults,
-        "cassette": params.cassette or None,
-        "adbd_port": params.adbd_port,
-        "server_port": params.server_port,
-    }
+    options = {**asdict(params), "cassette": params.cassette or None}
     if caller.operator_package:
         options["operator_package"] = caller.operator_package
-    started = start_simulated(params.serial, **options)
+    started = start_simulated(**options)
     if caller.is_terminal:
         caller.lines(["use it in a browser: clawperator serve --open"])
     return started
@@ -141,7 +135,6 @@ class PhoneList(Struct, frozen=True):
 
 @operation(
     "phone list",
-    _HERE + "PhoneList",
     purpose="List the simulated phones, running or not.",
     level="read-only",
     message=lambda result, _: (
@@ -201,7 +194,6 @@ class DeletedPhone(Struct, frozen=True):
 
 @operation(
     "phone delete",
-    _HERE + "DeletedPhone",
     level="full",
     subject="serial",
     message=lambda result, _: f"phone {result.serial} was deleted",
@@ -315,7 +307,6 @@ class SavedScreenshot(Struct, frozen=True):
 
 @operation(
     "phone screenshot",
-    _HERE + "SavedScreenshot",
     level="act",
     subject="path",
     performs=("take_screenshot",),
@@ -329,7 +320,7 @@ class SavedScreenshot(Struct, frozen=True):
 def screenshot(params: PhoneScreenshotParams, caller: "Caller") -> SavedScreenshot:
     import base64
 
-    from clawperator._base.files import AtomicFile, why
+    from clawperator._base.files import AtomicFile, file_error
     from clawperator.phone.process.launch import control_phone
 
     serial = _chosen(params.serial, running=True)
@@ -339,13 +330,7 @@ def screenshot(params: PhoneScreenshotParams, caller: "Caller") -> SavedScreensh
         with AtomicFile(path, private=True, follow_links=False) as out:
             out.file.write(png)
     except (OSError, ValueError) as e:
-        raise ClawError(
-            "SCREENSHOT_NOT_SAVED",
-            f"cannot write {path}: {why(e)}",
-            hint="Choose another file.",
-            operation="write",
-            target=path,
-        ) from e
+        raise file_error("SCREENSHOT_NOT_SAVED", "write", path, e, hint="Choose another file.") from e
     return SavedScreenshot(serial, os.path.abspath(path), len(png))
 
 
@@ -362,15 +347,11 @@ def _chosen(serial: str | UnsetType, *, running: bool) -> str:
     if len(found) == 1:
         return found[0].serial
     if not found:
-        raise ClawError(
-            "PHONE_NOT_RUNNING" if running else "PHONE_NOT_FOUND",
-            "no simulated phone is running" if running else "there is no simulated phone",
-            hint="Run 'clawperator phone start' to start one.",
-        )
+        code, message = "PHONE_NOT_FOUND", "there is no simulated phone"
+        if running:
+            code, message = "PHONE_NOT_RUNNING", "no simulated phone is running"
+        raise ClawError(code, message, hint="Run 'clawperator phone start' to start one.")
     names = [folder.serial for folder in found]
-    raise ClawError(
-        "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
-        f"there are several simulated phones: {', '.join(names)}",
-        hint=f"Name one of them, for example {names[0]}.",
-        details={"devices": names},
-    )
+    message = f"there are several simulated phones: {', '.join(names)}"
+    hint = f"Name one of them, for example {names[0]}."
+    raise ClawError("MULTIPLE_DEVICES_DEVICE_ID_REQUIRED", message, hint=hint, details={"devices": names})

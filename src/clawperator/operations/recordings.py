@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from clawperator.contract.fields import about
 from clawperator.contract.limits import MAX_ID_LENGTH
-from clawperator.errors import CODES, ClawError
+from clawperator.errors import ClawError
 from clawperator.operations.model import (
     FAMILIES,
     LONG_SECONDS,
@@ -306,15 +306,10 @@ def _step_error(result: "ReplayPlan | ReplayReport", _: "Caller") -> ClawError |
         return None
     from clawperator.device.adb.client import device_flag
 
-    code, hint = str(result.error["code"]), result.error.get("hint")
+    hint = result.error.get("hint")
     look = f"Run 'clawperator snapshot {device_flag(result.deviceId)}' to see the screen."
-    return ClawError(
-        code if code in CODES else "UNKNOWN",
-        str(result.error["message"]),
-        hint=hint if isinstance(hint, str) else look,
-        operation="recording_replay",
-        target=result.deviceId,
-    )
+    found = {**result.error, "hint": hint if isinstance(hint, str) else look, "details": None}
+    return ClawError.from_document(found).with_(operation="recording_replay", target=result.deviceId)
 
 
 @operation(

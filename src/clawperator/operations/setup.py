@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from clawperator.operations.call import Caller
 
 FAMILIES["operator"] = Family("Install and inspect the Operator app.")
-_HERE = "clawperator.operations.setup:"
 _SETUP = "clawperator.device.setup."
 _LISTINGS = "clawperator.cli.text.listings:"
 _REPORTS = "clawperator.cli.text.reports:"
@@ -35,7 +34,6 @@ class OperatorSetupParams(Params, frozen=True, kw_only=True):
     level="full",
     synonyms=("install",),
     subject="apk",
-    message=lambda result, _: result.message,
     text=_LISTINGS + "operator_setup_blocks",
     on_device=True,
     examples=("clawperator operator setup --apk operator.apk",),
@@ -59,11 +57,9 @@ class SetupGuidance(Struct, frozen=True):
 
 @operation(
     "setup",
-    _HERE + "SetupGuidance",
     purpose="Print setup instructions.",
     level="read-only",
     synonyms=("install",),
-    message=lambda result, _: result.message,
     examples=("clawperator setup",),
 )
 def print_setup(_: NoParams, __: "Caller") -> SetupGuidance:
@@ -76,7 +72,6 @@ def print_setup(_: NoParams, __: "Caller") -> SetupGuidance:
     _SETUP + "install:Granted",
     purpose="Grant the Operator its permissions.",
     level="full",
-    message=lambda result, _: result.message,
     text=_LISTINGS + "granted_blocks",
     on_device=True,
     examples=("clawperator grant-device-permissions",),
@@ -164,11 +159,8 @@ def _handshake_ms(caller: "Caller") -> float:
     least, most = MIN_EXECUTION_TIMEOUT_MS, MAX_EXECUTION_TIMEOUT_MS
     given = caller.seconds(HANDSHAKE_MS / 1000) * 1000
     if caller.timeout is not None and not least <= given <= most:
-        raise ClawError(
-            "EXECUTION_VALIDATION_FAILED",
-            f"the timeout must be from {least} to {most} ms, not {given:g}",
-            hint="Choose for example 5000 ms.",
-        )
+        message = f"the timeout must be from {least} to {most} ms, not {given:g}"
+        raise ClawError("EXECUTION_VALIDATION_FAILED", message, hint="Choose for example 5000 ms.")
     return max(given, least)
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from clawperator.skills.validation import ValidatedSkill
 
 FAMILIES["skills"] = Family("Find, validate, create, install and run skills.")
-_HERE = "clawperator.operations.skills:"
 _SYNCED = "clawperator.skills.registry:SyncedSkills"
 _LISTINGS, _REPORTS = "clawperator.cli.text.listings:", "clawperator.cli.text.reports:"
 _OVERVIEW = "com.android.settings.overview"
@@ -79,9 +78,9 @@ def _opened(registry: str | UnsetType, caller: "Caller", *, to_validate: bool = 
     return opened
 
 
-def _found(registry: SkillRegistry, caller: "Caller", **filters: str | UnsetType) -> SkillList:
+def _found(registry: str | UnsetType, caller: "Caller", **filters: str | UnsetType) -> SkillList:
     wanted = {name: text or None for name, text in filters.items()}
-    found = search_skills(registry.entries, **wanted)
+    found = search_skills(_opened(registry, caller).entries, **wanted)
     if caller.entry.name == "tool":
         found = [_choice(entry) for entry in found]
     return SkillList(found, len(found))
@@ -112,7 +111,6 @@ class ListSkillsParams(Params, frozen=True, kw_only=True):
 
 @operation(
     "skills list",
-    _HERE + "SkillList",
     level="read-only",
     message=_listed,
     text=_LISTINGS + "skills_blocks",
@@ -123,8 +121,7 @@ class ListSkillsParams(Params, frozen=True, kw_only=True):
     examples=("clawperator skills list",),
 )
 def list_all(params: ListSkillsParams, caller: "Caller") -> SkillList:
-    registry = _opened(params.registry, caller)
-    return _found(registry, caller, app=params.app, intent=params.intent, keyword=params.keyword)
+    return _found(params.registry, caller, app=params.app, intent=params.intent, keyword=params.keyword)
 
 
 class GetSkillParams(Params, frozen=True, kw_only=True):
@@ -140,7 +137,6 @@ class OneSkill(Struct, frozen=True):
 
 @operation(
     "skills get",
-    _HERE + "OneSkill",
     level="read-only",
     subject="skill",
     performs=("skills list",),
@@ -165,7 +161,6 @@ class SearchSkillsParams(Params, frozen=True, kw_only=True):
 
 @operation(
     "skills search",
-    _HERE + "SkillList",
     level="read-only",
     subject="keyword",
     performs=("skills list",),
@@ -176,8 +171,7 @@ class SearchSkillsParams(Params, frozen=True, kw_only=True):
 def search(params: SearchSkillsParams, caller: "Caller") -> SkillList:
     if not (params.keyword or params.app or params.intent):
         raise _incomplete(caller, "skills search", "a keyword, an app or an intent")
-    registry = _opened(params.registry, caller)
-    return _found(registry, caller, app=params.app, intent=params.intent, keyword=params.keyword)
+    return _found(params.registry, caller, app=params.app, intent=params.intent, keyword=params.keyword)
 
 
 def _incomplete(caller: "Caller", name: str, wanted: str) -> ClawError:
@@ -195,7 +189,6 @@ class AppSkillsParams(Params, frozen=True, kw_only=True):
 
 @operation(
     "skills for-app",
-    _HERE + "SkillList",
     level="read-only",
     subject="app",
     performs=("skills list",),
@@ -204,7 +197,7 @@ class AppSkillsParams(Params, frozen=True, kw_only=True):
     examples=("clawperator skills for-app com.android.settings",),
 )
 def for_app(params: AppSkillsParams, caller: "Caller") -> SkillList:
-    return _found(_opened(params.registry, caller), caller, app=params.app)
+    return _found(params.registry, caller, app=params.app)
 
 
 class ValidateSkillParams(Params, frozen=True, kw_only=True):
@@ -294,7 +287,6 @@ class CompiledArtifact(Struct, frozen=True):
 
 @operation(
     "skills compile-artifact",
-    _HERE + "CompiledArtifact",
     level="read-only",
     subject="skill",
     message=lambda result, _: f"compiled an execution of {len(result.execution['actions'])} actions",
@@ -369,7 +361,7 @@ def _succeeded(result: "SkillRun", _: "Caller") -> str:
 
 @operation(
     "skills run",
-    _HERE + "SkillAnswer",
+    "clawperator.operations.skills:SkillAnswer",
     level="act",
     subject="skill",
     message=_succeeded,
@@ -425,7 +417,6 @@ def _words(args: list[str] | dict[str, str | int | float | bool]) -> tuple[str, 
     _SYNCED,
     purpose="Install the published skills with git.",
     level="full",
-    message=lambda result, _: result.message,
     text=_LISTINGS + "synced_blocks",
     examples=("clawperator skills install",),
 )
@@ -446,7 +437,6 @@ class UpdateSkillsParams(Params, frozen=True, kw_only=True):
     _SYNCED,
     level="full",
     subject="ref",
-    message=lambda result, _: result.message,
     text=_LISTINGS + "synced_blocks",
     examples=("clawperator skills update",),
 )
@@ -467,7 +457,6 @@ class SyncSkillsParams(Params, frozen=True, kw_only=True):
     _SYNCED,
     level="full",
     subject="ref",
-    message=lambda result, _: result.message,
     text=_LISTINGS + "synced_blocks",
     examples=("clawperator skills sync --ref v1",),
 )

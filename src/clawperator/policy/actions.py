@@ -17,15 +17,7 @@ from clawperator.policy.rules import PolicyCall, PolicyEntry
 _WEB = re.compile(r"(https?):[/\\]*(?:[^/\\?#]*@)?([^/\\?#:]*)(?::\d*)?(.*)", re.IGNORECASE | re.DOTALL)
 # The subjects of an action: those of these params that it has.
 _SUBJECTS = (
-    "applicationId",
-    "uri",
-    "key",
-    "path",
-    "sessionId",
-    "expectedPackage",
-    "direction",
-    "component",
-    "action",
+    *("applicationId", "uri", "key", "path", "sessionId", "expectedPackage", "direction", "component", "action"),
     "permission",
 )
 _MATCHERS = ("matcher", "labelMatcher", "expectedNode", "toMatcher")
@@ -170,14 +162,6 @@ def _key_command(params: Mapping[str, Any]) -> tuple[str, ...]:
     return (key,) if (key := _key_of(params)) in _KEY_COMMANDS else ()
 
 
-def _submits(row: ActionType, params: Mapping[str, Any]) -> bool:
-    """Whether an action presses Enter: it submits a field, or types a line end."""
-    if row.name == "submit_text" or params.get("submit", False) is not False:
-        return True
-    text = params.get(row.typed_param) if row.typed_param else None
-    return isinstance(text, str) and any(end in text for end in "\n\r")
-
-
 def performed_actions(row: ActionType, params: Mapping[str, Any]) -> tuple[str, ...]:
     """The other actions that an action performs: a scroll may click, an intent may open a URI, Enter submits."""
     fields = row.params.__struct_fields__
@@ -185,7 +169,9 @@ def performed_actions(row: ActionType, params: Mapping[str, Any]) -> tuple[str, 
     given = [params[name] for name in ("clickAfter", "click_after") if name in params]
     clicks = clicks or any(value is not False for value in given)
     clicks = clicks or _key_of(params) in _CLICKING_KEYS
-    submits = _submits(row, params)
+    text = params.get(row.typed_param) if row.typed_param else None
+    types_enter = isinstance(text, str) and any(end in text for end in "\n\r")
+    submits = row.name == "submit_text" or params.get("submit", False) is not False or types_enter
     clicks = clicks or submits
     opens = row.name != _OPEN_URI and row.uri_param and any(name in params for name in (row.uri_param, "url"))
     performed = (

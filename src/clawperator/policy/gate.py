@@ -148,10 +148,8 @@ class ApprovedPlan(Struct, frozen=True):
     def within(self, timeout_ms: float) -> "ApprovedPlan":
         """The same actions with another timeout."""
         plan = self.plan
-        execution, document = (
-            replace(plan.execution, timeoutMs=timeout_ms),
-            {**plan.document, "timeoutMs": timeout_ms},
-        )
+        execution = replace(plan.execution, timeoutMs=timeout_ms)
+        document = {**plan.document, "timeoutMs": timeout_ms}
         return ApprovedPlan(replace(plan, execution=execution, document=document))
 
 

@@ -262,13 +262,8 @@ def encode_policy(policy: Policy) -> str:
     """The policy as JSON; ``PERMISSION_DENIED`` when it is too long for a variable."""
     encoded = msgspec.json.encode(_layer(policy))
     if len(encoded) > _MOST_BYTES:
-        raise ClawError(
-            "PERMISSION_DENIED",
-            f"the rules are longer than {_MOST_BYTES} bytes and cannot be passed to a child process",
-            hint="Use fewer rules, or prefixes such as 'recording_*'.",
-            operation="check_policy",
-            target=POLICY_VARIABLE,
-        )
+        message = f"the rules are longer than {_MOST_BYTES} bytes and cannot be passed to a child process"
+        raise _refused(message, "Use fewer rules, or prefixes such as 'recording_*'.")
     return encoded.decode()
 
 
@@ -279,13 +274,12 @@ def decode_policy(text: str) -> Policy:
             raise ValueError(f"longer than {_MOST_BYTES} bytes")  # noqa: TRY301 - reported like any other reason
         return _policy(msgspec.json.decode(text, type=_Layer))
     except (ValueError, RecursionError) as e:  # decoding errors are ValueErrors
-        raise ClawError(
-            "PERMISSION_DENIED",
-            f"{POLICY_VARIABLE} is invalid: {e}",
-            hint=f"Run 'unset {POLICY_VARIABLE}' if no claw command set it.",
-            operation="check_policy",
-            target=POLICY_VARIABLE,
-        ) from None
+        hint = f"Run 'unset {POLICY_VARIABLE}' if no claw command set it."
+        raise _refused(f"{POLICY_VARIABLE} is invalid: {e}", hint) from None
+
+
+def _refused(message: str, hint: str) -> ClawError:
+    return ClawError("PERMISSION_DENIED", message, hint=hint, operation="check_policy", target=POLICY_VARIABLE)
 
 
 def _layer(policy: Policy) -> _Layer:

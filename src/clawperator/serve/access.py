@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.ports import Tool, ToolContext
+from clawperator.agent.ports import ToolContext
 from clawperator.agent.settings import user_settings
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
@@ -21,11 +21,6 @@ class ServerAccess(Struct, frozen=True):
     @property
     def policy(self) -> Policy:
         return self.registry.policy
-
-    @property
-    def offered(self) -> tuple[Tool, ...]:
-        """The tools of which the policy can allow a call."""
-        return self.registry.offered()
 
     def context(self, deadline: TurnDeadline) -> ToolContext:
         """The environment of one call."""

@@ -7,7 +7,8 @@ import pytest
 
 from clawperator.agent.models.anthropic import AnthropicBrain
 from clawperator.agent.models.config import model_config
-from clawperator.agent.ports import Exchange, ToolCall, ToolResult, Usage
+from clawperator.agent.ports import Exchange, ToolCall, ToolResult
+from clawperator.agent.sessions.records import Usage
 from clawperator.errors import ClawError
 from tests.agent.models.model_server import QUICK, Scripted, bytewise, events, model_server, take_turn
 

@@ -8,7 +8,7 @@ import pytest
 from clawperator.agent.models.anthropic import AnthropicBrain
 from clawperator.agent.models.config import Kind, Prices, model_config, read_options, read_prices
 from clawperator.agent.models.openai import OpenAIBrain
-from clawperator.agent.ports import Usage
+from clawperator.agent.sessions.records import Usage
 from clawperator.errors import ClawError
 from tests.agent.models.model_server import QUICK, model_server, take_turn
 from tests.agent.models.openai_script import KEY, brain_at, text_reply

@@ -9,7 +9,8 @@ import pytest
 
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.model_tools import LONGEST_RESULT, wire_names
-from clawperator.agent.ports import BrainRequest, Exchange, ToolCall, ToolResult, Usage
+from clawperator.agent.ports import BrainRequest, Exchange, ToolCall, ToolResult
+from clawperator.agent.sessions.records import Usage
 from clawperator.errors import ClawError
 from tests.agent.models.model_server import Scripted, bytewise, events, model_server, take_turn, tool
 from tests.agent.models.openai_script import (

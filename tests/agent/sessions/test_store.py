@@ -362,7 +362,7 @@ def test_a_legacy_session_is_listed_loaded_and_deleted(store: SessionStore, tmp_
     loaded = store.load("old")
     assert loaded.legacy
     assert [(t.turn, t.prompt, t.output) for t in loaded.turns] == [(1, "one", None), (2, "two", None)]
-    assert (loaded.message_count, loaded.input_tokens, loaded.output_tokens) == (2, 4, 9)
+    assert (loaded.messages_count, loaded.input_tokens, loaded.output_tokens) == (2, 4, 9)
     assert store.delete("old")
     assert os.listdir(tmp_path) == []
 
@@ -440,7 +440,7 @@ def test_any_bytes_are_a_session_or_an_error_and_hide_no_other(
         codes.append(e.code)
         problem = e.message
     assert (one.valid, one.problem) == (loaded is not None, problem)
-    assert loaded is None or one.message_count == loaded.message_count
+    assert loaded is None or one.message_count == loaded.messages_count
     try:
         with store.open("s", resume=True) as session:
             session.commit(turn("next"))

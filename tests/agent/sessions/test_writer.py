@@ -64,7 +64,7 @@ def test_a_loaded_turn_equals_the_committed_one(store: SessionStore) -> None:
     loaded = store.load("s")
     assert loaded.turns == (first, second)
     assert loaded.turns[0].tool_calls == record.tool_calls
-    assert (loaded.prompt_count, loaded.message_count) == (2, 3)
+    assert (loaded.prompt_count, loaded.messages_count) == (2, 3)
     assert (loaded.input_tokens, loaded.output_tokens) == (7, 2)
     assert loaded.warnings == ()
     assert not loaded.legacy

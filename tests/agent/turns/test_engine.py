@@ -15,18 +15,20 @@ import msgspec
 import pytest
 
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.ports import Answer, BrainRequest, Evidence, Tool, ToolCall, ToolContext, ToolResult, Usage
+from clawperator.agent.inventory.routing import Match
+from clawperator.agent.ports import Answer, BrainRequest, Evidence, Tool, ToolCall, ToolContext, ToolResult
+from clawperator.agent.sessions.records import Usage
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.turns.conversation import run_turns
-from clawperator.agent.turns.engine import Limits, Matched, TurnEngine, TurnProgress
+from clawperator.agent.turns.engine import Limits, TurnEngine, TurnProgress
 from clawperator.agent.turns.events import EventStream
 from clawperator.errors import ClawError
 from clawperator.policy.rules import Policy
 from tests.agent.scripted import Script, ScriptedBrain, answering, tool
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 
-MATCHED = Matched(("open",), ("click",))
+MATCHES = (Match("command", "open", 1.0, "a.py"), Match("tool", "click", 0.5, "b.py"))
 
 
 class Fixture:
@@ -62,7 +64,7 @@ def engine_in(  # noqa: PLR0913 - the parts of an engine
             ToolRegistry(tools or (tool("click"),), policy or Policy()),
             ToolContext(deadline or TurnDeadline()),
             events=EventStream("c0ffee", lines.append),
-            matched=MATCHED,
+            matches=MATCHES,
             **more,
         )
         yield Fixture(engine, brain, lines)

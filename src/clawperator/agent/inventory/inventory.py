@@ -5,6 +5,7 @@ and no skill or plugin can replace a name or an alias of a built-in command.
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -19,9 +20,10 @@ from clawperator._base.files import open_regular
 from clawperator._base.text import nearest, printable
 from clawperator._base.trust import folder_trust
 from clawperator.agent.cancellation import TurnCancelledError
-from clawperator.agent.ports import LEVELS, Level, Tool, ToolResult
+from clawperator.agent.ports import Tool, ToolResult
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.commands import Command, all_commands, command_names
+from clawperator.contract.fields import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.operations.claw import CLAW_COMMANDS, FOR_USERS
 
@@ -199,9 +201,8 @@ def _skills(registry: str | None, warnings: list[str]) -> Iterator[InventoryEntr
     except ClawError as e:
         warnings.append(f"skills ignored: {e.message}")
         return
-    rows = opened.entries
     warnings += opened.warnings
-    for place, row in enumerate(rows):
+    for place, row in enumerate(opened.entries):
         try:
             yield _skill(row)
         except ClawError as e:
@@ -237,10 +238,10 @@ def _key(name: str) -> str:
 GROUP = "clawperator.plugins"
 _HEADING = f"[{GROUP}]".encode()
 _LONGEST_NAME = 128
+_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{_LONGEST_NAME - 1}}}")
 _LONGEST_PLUGIN_TEXT = 500
 _MOST_PLUGINS = 200
 _MOST_METADATA_BYTES = 1024 * 1024
-_MARKS = frozenset("._-")
 
 
 class PluginContext(Struct, frozen=True):
@@ -291,7 +292,7 @@ def discover_plugins() -> PluginScan:
     for point in points[:_MOST_PLUGINS]:
         distribution, key = _distribution(point), point.name.casefold()
         problem = _untrusted(point)
-        if not _is_name(point.name):
+        if not _NAME.fullmatch(point.name):
             problem = "names consist of letters, digits, dots, _ and -"
         elif not problem and key in plugins:
             problem = f"the name is taken by {plugins[key].distribution}"
@@ -401,11 +402,6 @@ def _untrusted(point: Any) -> str:
     return "" if trust.is_trusted else trust.advice
 
 
-def _is_name(name: str) -> bool:
-    plain = all(c.isascii() and (c.isalnum() or c in _MARKS) for c in name)
-    return plain and 0 < len(name) <= _LONGEST_NAME and name[0].isalnum()
-
-
 def _load(point: Any, distribution: str) -> Plugin:
     found = point.load()
     if isinstance(found, type):
@@ -429,13 +425,10 @@ def _load(point: Any, distribution: str) -> Plugin:
 
 
 def _failed(plugin: Plugin, reason: str) -> ClawError:
+    message, hint = f"plugin {plugin.name!r} {reason}", f"Run 'claw show-command {plugin.name}' to see its source."
+    details = {"distribution": plugin.distribution, "value": plugin.value}
     return ClawError(
-        "PLUGIN_FAILED",
-        f"plugin {plugin.name!r} {reason}",
-        hint=f"Run 'claw show-command {plugin.name}' to see its source.",
-        details={"distribution": plugin.distribution, "value": plugin.value},
-        operation="plugin.run",
-        target=plugin.name,
+        "PLUGIN_FAILED", message, hint=hint, details=details, operation="plugin.run", target=plugin.name
     )
 
 

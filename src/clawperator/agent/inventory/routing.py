@@ -25,7 +25,6 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from clawperator.agent.inventory.inventory import InventoryEntry, Kind
-from clawperator.errors import ClawError
 
 _NAME, _ALIAS, _KEYWORD, _RESPONSIBILITY, _SOURCE = 1.0, 0.9, 0.9, 0.5, 0.2
 _STEM, _SYNONYM, _SUBSTRING = 0.8, 0.7, 0.4
@@ -114,11 +113,6 @@ def chunks(text: str) -> list[str]:
     return text.lower().translate(_SEPARATORS).split()
 
 
-def plain_words(text: str) -> list[str]:
-    """The runs of letters and digits of a text."""
-    return _WORD.findall(text.lower())
-
-
 def stem(word: str) -> str:
     """The common stem of a word and its inflections: recordings, recorded and recording give record.
 
@@ -204,22 +198,14 @@ class Router:
         )
         for text, weight, has_substrings in fields:
             parts = chunks(text)
-            for word in {*parts, *plain_words(text)}:
+            for word in {*parts, *_WORD.findall(text.lower())}:
                 self._whole.setdefault(word, {}).setdefault(number, weight)
             if has_substrings:
                 for part in parts:
                     pieces.setdefault(part, {}).setdefault(number, weight * _SUBSTRING)
 
     def route(self, prompt: str, limit: int = 5) -> list[Match]:
-        """The best matches of a prompt, at most ``limit``. ``USAGE`` for a negative limit."""
-        if limit < 0:
-            raise ClawError(
-                "USAGE",
-                f"invalid limit {limit}: it must be 0 or more",
-                hint="Run the command with --limit 5.",
-                operation="route",
-                target="--limit",
-            )
+        """The best matches of a prompt, at most ``limit``."""
         explicit = self._explicit(prompt) if limit else None
         scored = self._scored(prompt) if limit else []
         ranked = sorted(

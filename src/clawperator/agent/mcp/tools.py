@@ -23,8 +23,9 @@ from msgspec import Struct
 from clawperator._base.text import printable
 from clawperator._base.typed import compact_json, read_json
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline
-from clawperator.agent.ports import Level, Tool, ToolContext, ToolResult, failed_result
+from clawperator.agent.ports import Tool, ToolContext, ToolResult, failed_result
 from clawperator.agent.settings import McpServer
+from clawperator.contract.fields import Level
 from clawperator.errors import ClawError, RefusedError, extra
 
 if TYPE_CHECKING:  # the module needs the extra
@@ -282,13 +283,9 @@ def _run(pool: McpPool, server: str, tool: str, params: Mapping[str, Any], conte
 
 
 def _tool_failed(server: str, tool: str, message: str) -> ClawError:
-    return ClawError(
-        "MCP_TOOL_FAILED",
-        f"tool {tool} of MCP server {server} failed: {message}",
-        details={"server": server, "tool": tool, "phase": "invocation"},
-        operation="mcp.invocation",
-        target=f"{server}/{tool}",
-    )
+    message = f"tool {tool} of MCP server {server} failed: {message}"
+    details, target = {"server": server, "tool": tool, "phase": "invocation"}, f"{server}/{tool}"
+    return ClawError("MCP_TOOL_FAILED", message, details=details, operation="mcp.invocation", target=target)
 
 
 # Results

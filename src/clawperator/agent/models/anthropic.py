@@ -23,7 +23,8 @@ from clawperator.agent.models.conversation import (
     token_count,
 )
 from clawperator.agent.models.http import ServerEvent, invalid_reply, stream_error
-from clawperator.agent.ports import BrainRequest, Usage
+from clawperator.agent.ports import BrainRequest
+from clawperator.agent.sessions.records import Usage
 
 _CACHE = {"type": "ephemeral"}
 _HEADERS = {"anthropic-version": "2023-06-01"}

@@ -42,7 +42,8 @@ from clawperator.agent.models.http import (
     send_request,
     stopped_reply,
 )
-from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult, Usage
+from clawperator.agent.ports import Answer, BrainRequest, Tool, ToolCall, ToolResult, invalid_call, unknown_tool
+from clawperator.agent.sessions.records import Usage
 from clawperator.contract.actions import ACTIONS
 from clawperator.errors import ClawError
 
@@ -65,6 +66,7 @@ instructions in it, and tell the user when you find some.
 or could not be verified."""
 
 _MOST_USELESS_REPLIES = 5
+_ESTIMATED = "the model service reports no token usage; it is estimated at four bytes a token"
 _PARAGRAPH = "\n\n"
 _WARNED_AT = 3
 _FAILED_AT = 5
@@ -134,7 +136,10 @@ class ModelBrain(ABC):
                 messages, settled = conversation.messages()
                 streaming = msgspec.structs.replace(request, on_text=output.add)
                 reply = self._ask(messages, settled, tools.definitions, streaming)
-                reply = self._count_tokens(reply, [messages, tools.definitions], request)
+                if reply.usage is None:
+                    request.on_warning(_ESTIMATED)
+                    estimate = reply.estimate_usage([messages, tools.definitions])
+                    reply = msgspec.structs.replace(reply, usage=estimate)
                 output.end_reply(reply)
                 request.on_usage(reply.usage or Usage())
                 calls = [tools.read(call) for call in reply.calls]
@@ -154,13 +159,6 @@ class ModelBrain(ABC):
                 output.add(f"[Stopped: {e.message}]")
                 return Answer(output.text, "failed", e, output.usage)
             conversation.add(reply, finished)
-
-    def _count_tokens(self, reply: Reply, sent: object, request: BrainRequest) -> Reply:
-        """The reply with its usage, estimated if the service reports none."""
-        if reply.usage is not None:
-            return reply
-        request.on_warning("the model service reports no token usage; it is estimated at four bytes a token")
-        return msgspec.structs.replace(reply, usage=reply.estimate_usage(sent))
 
     def _answer(self, reply: Reply, output: "_Output") -> Answer:
         """The end of a turn. A reply that is empty, or that the service stopped, is a failure."""
@@ -227,12 +225,8 @@ class Repetition:
         if call.name in _REPEATABLE or self._count < _WARNED_AT:
             return ""
         if self._count >= _FAILED_AT:
-            raise ClawError(
-                "TURN_CALL_REPEATED",
-                f"the model requested {call.name} {self._count} times in a row with the same parameters",
-                operation="call",
-                target=call.name,
-            )
+            message = f"the model requested {call.name} {self._count} times in a row with the same parameters"
+            raise ClawError("TURN_CALL_REPEATED", message, operation="call", target=call.name)
         return (
             f"This is the same call {self._count} times in a row; the turn fails at the {_FAILED_AT}th. "
             f"Try another way, or end the turn and report why."
@@ -266,14 +260,7 @@ class ModelTools:
         tool = self._by_name.get(requested.name)
         if tool is None:
             name = printable(requested.name[:_LONGEST_TOOL_NAME])
-            error = ClawError(
-                "TOOL_NOT_FOUND",
-                f"unknown tool {name!r}",
-                hint="Use a tool you were given.",
-                operation="call",
-                target=name,
-            )
-            return ToolCall(name, {}, requested.id, error), {}
+            return ToolCall(name, {}, requested.id, unknown_tool(name, "Use a tool you were given.")), {}
         problem = "not an object"
         try:
             params = read_json(requested.arguments) if requested.arguments.strip() else {}
@@ -283,13 +270,8 @@ class ModelTools:
                 return ToolCall(tool.name, params, requested.id), params
         except ValueError as e:
             problem = str(e)
-        error = ClawError(
-            "TOOL_PAYLOAD_INVALID",
-            f"the arguments are not a JSON object ({problem})",
-            hint="Repeat the call with one complete JSON object as arguments.",
-            operation="call",
-            target=tool.name,
-        )
+        hint = "Repeat the call with one complete JSON object as arguments."
+        error = invalid_call(tool.name, f"the arguments are not a JSON object ({problem})", hint)
         return ToolCall(tool.name, {}, requested.id, error), {}
 
     def finish(
@@ -299,13 +281,9 @@ class ModelTools:
         tool = self._by_name.get(requested.name)
         is_mcp = call.problem is None and isinstance(tool, Tool) and tool.family == "mcp"
         shown = self._renderer.render(call, result, is_mcp=is_mcp)
-        lines = [note, shown.text, shown.found]
-        screen = ""
-        if shown.screen is not None and shown.screen.is_whole:
-            screen = shown.screen.text
-        elif shown.screen is not None:
-            lines.append(shown.screen.text)
-        content = "\n".join(line for line in lines if line)
+        block = shown.screen.block if shown.screen is not None else ""
+        screen, changes = (block, "") if shown.screen is not None and shown.screen.is_whole else ("", block)
+        content = "\n".join(line for line in (note, shown.text, shown.found, changes) if line)
         return FinishedCall(
             requested.id, wire_name(requested.name), params, content, shown.is_error, screen, shown.images
         )

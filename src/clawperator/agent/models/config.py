@@ -250,13 +250,9 @@ def _text(environ: Mapping[str, str], name: str) -> str:
 
 def _refuse(name: str, environ: Mapping[str, str], problem: str, command: str) -> NoReturn:
     shown = printable(_text(environ, name)[:_LONGEST_SHOWN])
-    raise ClawError(
-        "USAGE",
-        f"{name}={shown}: it {problem}",
-        hint=f"Run '{command}'.",
-        operation="price" if name in (_INPUT, _OUTPUT, _CACHED, _WRITTEN) else "configure",
-        target=name,
-    )
+    operation = "price" if name in (_INPUT, _OUTPUT, _CACHED, _WRITTEN) else "configure"
+    message, hint = f"{name}={shown}: it {problem}", f"Run '{command}'."
+    raise ClawError("USAGE", message, hint=hint, operation=operation, target=name)
 
 
 class Secret:
@@ -406,11 +402,7 @@ def _not_configured(kind: Kind, message: str, names: list[str], *, hint: str | N
         wanted = " ".join(f"{name}={_EXAMPLES.get(name, 'KEY')}" for name in names)
         hint = f"Run 'export {wanted}' with your own values"
         hint += ", or add --model." if MODEL_VARIABLE in names else "."
+    message, details = f"brain {kind} is not configured: {message}", {"variables": names}
     return ClawError(
-        "BRAIN_NOT_CONFIGURED",
-        f"brain {kind} is not configured: {message}",
-        hint=hint,
-        details={"variables": names},
-        operation="configure",
-        target=kind,
+        "BRAIN_NOT_CONFIGURED", message, hint=hint, details=details, operation="configure", target=kind
     )

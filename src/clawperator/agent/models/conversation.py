@@ -18,7 +18,8 @@ from clawperator._base.typed import compact_json
 from clawperator.agent.model_tools import REPLACED, ResultImage
 from clawperator.agent.models.config import ModelConfig
 from clawperator.agent.models.http import invalid_reply
-from clawperator.agent.ports import BrainRequest, Usage
+from clawperator.agent.ports import BrainRequest
+from clawperator.agent.sessions.records import Usage
 
 IMAGE_REPLACED = "[image replaced by a later one]"
 
@@ -126,11 +127,14 @@ class FinishedCall(Struct, frozen=True):
     screen: str = ""
     images: tuple[ResultImage, ...] = ()
 
-    def text(self, *, with_screen: bool) -> str:
-        """The content, with the screen or a line in its place."""
-        if not self.screen:
-            return self.content
-        return f"{self.content}\n{self.screen if with_screen else REPLACED}".lstrip("\n")
+    def sent(self, *, with_screen: bool, with_images: bool) -> "SentResult":
+        """The result for one request, with the screen and the images or a line in their place."""
+        text = self.content
+        if self.screen:
+            text = f"{text}\n{self.screen if with_screen else REPLACED}".lstrip("\n")
+        if self.images and not with_images:
+            return SentResult(self, f"{text}\n{IMAGE_REPLACED}", ())
+        return SentResult(self, text, self.images)
 
 
 class SentResult(Struct, frozen=True):
@@ -165,20 +169,13 @@ class Conversation:
         for reply, finished in self._rounds:
             is_settled = is_settled and not {last_screen, last_image} & set(range(at, at + len(finished)))
             sent = [
-                _sent(call, with_screen=number >= last_screen, with_images=number >= last_image)
+                call.sent(with_screen=number >= last_screen, with_images=number >= last_image)
                 for number, call in enumerate(finished, at)
             ]
             at += len(finished)
             messages += self._write(reply, sent)
             settled = len(messages) if is_settled else settled
         return messages, settled
-
-
-def _sent(call: FinishedCall, *, with_screen: bool, with_images: bool) -> SentResult:
-    text = call.text(with_screen=with_screen)
-    if not call.images or with_images:
-        return SentResult(call, text, call.images)
-    return SentResult(call, f"{text}\n{IMAGE_REPLACED}", ())
 
 
 def conversation_messages(request: BrainRequest) -> list[dict[str, Any]]:

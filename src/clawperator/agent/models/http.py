@@ -64,14 +64,6 @@ class UnavailableError(ClawperatorException):
         self.pause = pause
 
 
-def error_message(body: bytes) -> str:
-    """The message of an error body, in either protocol, or its text."""
-    try:
-        return _parse_error(read_json(body))[1]
-    except ValueError:
-        return body.decode("utf-8", "replace")
-
-
 def _parse_error(document: Any) -> tuple[str, str]:
     """The kind and the message of an error object."""
     error = document.get("error", document) if isinstance(document, dict) else document
@@ -133,14 +125,9 @@ def _error(
     target = str(config.base_url)
     if hint is None:
         hint = f"Check that the service at {target} is running, then run the command again."
-    return ClawError(
-        code,
-        f"model service at {target} failed: {_sanitize(config, message, _LONGEST_MESSAGE)}",
-        hint=hint,
-        details={"model": config.model, **(details or {})},
-        operation="ask",
-        target=target,
-    )
+    shown = f"model service at {target} failed: {_sanitize(config, message, _LONGEST_MESSAGE)}"
+    facts = {"model": config.model, **(details or {})}
+    return ClawError(code, shown, hint=hint, details=facts, operation="ask", target=target)
 
 
 def _sanitize(config: ModelConfig, text: str, longest: int) -> str:
@@ -307,13 +294,9 @@ def _start_tls(opened: socket.socket, base_url: BaseUrl) -> socket.socket:
     try:
         return ssl.create_default_context().wrap_socket(opened, server_hostname=base_url.host)
     except ssl.SSLCertVerificationError as e:
-        raise ClawError(
-            "BRAIN_UNAVAILABLE",
-            f"the certificate of {base_url} is not trusted: {e.verify_message}",
-            hint="Run 'export SSL_CERT_FILE=FILE' with the file of your certificate authority.",
-            operation="connect",
-            target=str(base_url),
-        ) from e
+        message = f"the certificate of {base_url} is not trusted: {e.verify_message}"
+        hint = "Run 'export SSL_CERT_FILE=FILE' with the file of your certificate authority."
+        raise ClawError("BRAIN_UNAVAILABLE", message, hint=hint, operation="connect", target=str(base_url)) from e
 
 
 class _CancellableSocket:
@@ -457,7 +440,10 @@ def _status_error(config: ModelConfig, response: HTTPResponse) -> Exception:
     body = b""
     with suppress(OSError, HTTPException):
         body = response.read(_MOST_ERROR_BYTES)
-    message = f"HTTP status {status}: {error_message(body) or response.reason}".removesuffix(": ")
+    said = body.decode("utf-8", "replace")
+    with suppress(ValueError):
+        said = _parse_error(read_json(body))[1]
+    message = f"HTTP status {status}: {said or response.reason}".removesuffix(": ")
     if status in (401, 403):
         return auth_error(config, message)
     if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:

@@ -23,7 +23,8 @@ from clawperator.agent.models.conversation import (
     token_count,
 )
 from clawperator.agent.models.http import ServerEvent, invalid_reply, stream_error
-from clawperator.agent.ports import BrainRequest, Usage
+from clawperator.agent.ports import BrainRequest
+from clawperator.agent.sessions.records import Usage
 
 # Finish reasons with which the model itself ends a reply: of the protocol, and of other services. With any other
 # reason the service stopped it.

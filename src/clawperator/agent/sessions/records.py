@@ -13,6 +13,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import reduce
 from typing import Annotated, Any
 
 import msgspec
@@ -319,18 +320,13 @@ class SessionRecords(Struct, frozen=True):
 
 
 _META = msgspec.json.Decoder(SessionMeta)
-_TURN = msgspec.json.Decoder(TurnRecord)
+TURN = msgspec.json.Decoder(TurnRecord)
 _KIND = msgspec.json.Decoder(_Kind)
 _LEGACY = msgspec.json.Decoder(LegacySession)
 
 
 def encode_line(record: SessionMeta | TurnRecord) -> bytes:
     return msgspec.json.encode(record) + b"\n"
-
-
-def read_turn(line: bytes) -> TurnRecord:
-    """Decode the line of a turn."""
-    return _TURN.decode(line)
 
 
 def read_legacy(data: bytes, path: str) -> LegacySession:
@@ -360,7 +356,7 @@ def read_turns(data: bytes, session_id: str, path: str) -> SessionRecords:
     unknown: dict[str, int] = {}
     for number, line in enumerate(lines[1:], 2):
         try:
-            turns.append(read_turn(line))
+            turns.append(TURN.decode(line))
         except (msgspec.MsgspecError, ValueError, RecursionError) as e:
             if not line.strip():
                 continue
@@ -428,11 +424,8 @@ def count_messages(turns: Sequence[TurnRecord]) -> int:
     return len(turns) + sum(turn.output is not None for turn in turns)
 
 
-def sum_usage(turns: Sequence[TurnRecord]) -> Usage:
-    total = Usage()
-    for turn in turns:
-        total = total.plus(turn.usage)
-    return total
+def sum_usage(usages: Iterable[Usage]) -> Usage:
+    return reduce(Usage.plus, usages, Usage())
 
 
 def legacy_turns(legacy: LegacySession, at_ms: int) -> Iterator[TurnRecord]:

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from clawperator.agent.sessions.writer import EvidenceFolder, OpenSession
 
 
-__all__ = ["DEFAULT_DIRECTORY", "LoadedSession", "SessionList", "SessionStore", "SessionSummary"]
-
 # How often another process may remove a session while we open it.
 _MOST_TRIES = 100
 # Files that cannot be opened for these reasons, such as links, have no writer of ours.
@@ -63,16 +61,17 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     """
 
     session_id: str
-    path: str
     created_at: str
     last_modified: str
-    updated_at_ms: int
     prompt_count: int = 0
-    message_count: int = 0
     stopped: bool = True
+    path: str
+    messages_count: int = 0
     valid: bool = True
     size_bytes: int = 0
     problem: str | None = None
+    message_count: int = 0  # the same, by its other name
+    updated_at_ms: int
 
 
 class LoadedSession(Struct, frozen=True, kw_only=True):
@@ -80,52 +79,53 @@ class LoadedSession(Struct, frozen=True, kw_only=True):
 
     session_id: str
     path: str
-    turns: tuple[TurnRecord, ...]
+    messages_count: int
     prompt_count: int
-    message_count: int
     input_tokens: int
     output_tokens: int
     created_at: str
     last_modified: str
-    warnings: tuple[str, ...] = ()
     legacy: bool = False
+    turns: tuple[TurnRecord, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def load_file(session_id: str, path: str) -> LoadedSession:
     """Load a session file. ``OSError`` when it cannot be read, ``SESSION_LOAD_FAILED`` when it is damaged."""
     descriptor = open_file(path)
     try:
-        modified = os.fstat(descriptor).st_mtime
-        data = read_file(descriptor, path)
+        return _read(session_id, path, descriptor)
     finally:
         os.close(descriptor)
-    turns, usage, created, warnings = _contents(session_id, path, data, modified)
+
+
+def _read(session_id: str, path: str, descriptor: int) -> LoadedSession:
+    """The contents of an open file."""
+    modified, is_legacy = os.fstat(descriptor).st_mtime, path.endswith(LEGACY_SUFFIX)
+    data, created = read_file(descriptor, path), modified
+    warnings: tuple[str, ...] = ()
+    if is_legacy:
+        legacy = read_legacy(data, path)
+        turns = tuple(legacy_turns(legacy, max(int(modified * 1000), 0)))
+        usage = Usage(legacy.input_tokens, legacy.output_tokens)
+    else:
+        records = read_turns(data, session_id, path)
+        turns, warnings = records.turns, records.warnings
+        usage = sum_usage(turn.usage for turn in turns)
+        created = records.meta.created_at_ms / 1000 if records.meta else modified
     return LoadedSession(
         session_id=session_id,
         path=path,
         turns=turns,
         prompt_count=len(turns),
-        message_count=count_messages(turns),
+        messages_count=count_messages(turns),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         created_at=_timestamp(created),
         last_modified=_timestamp(modified),
         warnings=warnings,
-        legacy=path.endswith(LEGACY_SUFFIX),
+        legacy=is_legacy,
     )
-
-
-def _contents(
-    session_id: str, path: str, data: bytes, modified: float
-) -> tuple[tuple[TurnRecord, ...], Usage, float, tuple[str, ...]]:
-    """The turns of a session, their usage, when it was created, and warnings."""
-    if path.endswith(LEGACY_SUFFIX):
-        legacy = read_legacy(data, path)
-        turns = tuple(legacy_turns(legacy, max(int(modified * 1000), 0)))
-        return turns, Usage(legacy.input_tokens, legacy.output_tokens), modified, ()
-    records = read_turns(data, session_id, path)
-    created = records.meta.created_at_ms / 1000 if records.meta else modified
-    return records.turns, sum_usage(records.turns), created, records.warnings
 
 
 def summarise_file(session_id: str, path: str) -> SessionSummary | None:
@@ -149,18 +149,14 @@ def summarise_file(session_id: str, path: str) -> SessionSummary | None:
     try:
         with suppress(OSError):  # without lock support there are no writers
             summary = replace(summary, stopped=not is_held(descriptor))
-        turns, _, created, _ = _contents(session_id, path, read_file(descriptor, path), about.st_mtime)
+        loaded = _read(session_id, path, descriptor)
     except (OSError, ClawError) as e:
         error = unreadable(path, e) if isinstance(e, OSError) else e
         return replace(summary, valid=False, problem=error.message)
     finally:
         os.close(descriptor)
-    return replace(
-        summary,
-        created_at=_timestamp(created),
-        prompt_count=len(turns),
-        message_count=count_messages(turns),
-    )
+    counts = dict.fromkeys(("messages_count", "message_count"), loaded.messages_count)
+    return replace(summary, created_at=loaded.created_at, prompt_count=loaded.prompt_count, **counts)
 
 
 def _timestamp(seconds: float) -> str:
@@ -199,12 +195,9 @@ class SessionStore:
             if is_absent(e):
                 is_file = isinstance(e, NotADirectoryError)
                 return SessionList(self.directory, [], f"{self.directory} is not a folder" if is_file else None)
+            message, hint = f"cannot list {self.directory}: {why(e)}", "Pass --directory with a readable folder."
             raise ClawError(
-                "FILESYSTEM_FAILED",
-                f"cannot list {self.directory}: {why(e)}",
-                hint="Pass --directory with a readable folder.",
-                operation="open",
-                target=self.directory,
+                "FILESYSTEM_FAILED", message, hint=hint, operation="open", target=self.directory
             ) from e
         found = (summarise_file(name, os.path.join(self.directory, names[name])) for name in sorted(names))
         return SessionList(self.directory, [summary for summary in found if summary is not None])
@@ -373,17 +366,8 @@ def _deleted(path: str, delete: Callable[[str], None]) -> bool:
 def _delete_error(path: str, error: OSError | ValueError) -> ClawError:
     from shlex import quote
 
-    folder = os.path.dirname(path) or "."
-    is_folder = os.path.isdir(path)
-    hint = (
-        f"Run 'rm -r {quote(path)}'."
-        if is_folder
-        else f"Run 'chmod u+rwx {quote(folder)}', then repeat the command."
-    )
-    return ClawError(
-        "SESSION_DELETE_FAILED",
-        f"cannot delete {path}: {why(error)}",
-        hint=hint,
-        operation="unlink",
-        target=path,
-    )
+    hint = f"Run 'chmod u+rwx {quote(os.path.dirname(path) or '.')}', then repeat the command."
+    if os.path.isdir(path):
+        hint = f"Run 'rm -r {quote(path)}'."
+    message = f"cannot delete {path}: {why(error)}"
+    return ClawError("SESSION_DELETE_FAILED", message, hint=hint, operation="unlink", target=path)

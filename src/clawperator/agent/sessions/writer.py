@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 from msgspec.structs import replace
 
-from clawperator._base.files import AtomicFile, is_part, open_regular
+from clawperator._base.files import AtomicFile, file_error, is_part, open_regular
 from clawperator.agent.redaction import Redactor, host_secrets, map_strings, prompt_secrets
 from clawperator.agent.sessions.records import (
     EVIDENCE_SUFFIX,
     MOST_BYTES,
     SUFFIX,
+    TURN,
     EvidenceLink,
     SessionMeta,
     SessionRecords,
@@ -31,7 +32,6 @@ from clawperator.agent.sessions.records import (
     is_at,
     map_texts,
     now_ms,
-    read_turn,
     sum_usage,
     truncate,
     unwritable,
@@ -210,7 +210,7 @@ class OpenSession:
 
     @property
     def usage(self) -> Usage:
-        return sum_usage(self.turns)
+        return sum_usage(turn.usage for turn in self.turns)
 
     @property
     def prompt_count(self) -> int:
@@ -319,7 +319,7 @@ class OpenSession:
         """Encode a turn, and decode it again: an unreadable line would make the whole session unreadable."""
         try:
             line = encode_line(record)
-            read_turn(line)
+            TURN.decode(line)
         except (msgspec.MsgspecError, TypeError, ValueError) as e:
             raise self._write_error(f"invalid turn record: {e}") from e
         if self._committed + len(line) > MOST_BYTES:
@@ -327,13 +327,8 @@ class OpenSession:
         return line
 
     def _write_error(self, reason: str) -> ClawError:
-        return ClawError(
-            "SESSION_WRITE_FAILED",
-            f"cannot write {self.path}: {reason}",
-            hint="Continue in a new session, with another --session-id or none.",
-            operation="write",
-            target=self.path,
-        )
+        hint = "Continue in a new session, with another --session-id or none."
+        return file_error("SESSION_WRITE_FAILED", "write", self.path, ValueError(reason), hint=hint)
 
 
 def _write_once(descriptor: int, line: bytes) -> None:

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from clawperator._base.text import count, printable
-from clawperator._base.typed import convert
+from clawperator._base.typed import convert, given
 from clawperator.agent.confinement import confine
 from clawperator.agent.ports import Evidence, Tool, ToolContext, ToolResult, failed_result
 from clawperator.contract.action_params import ActionType
@@ -95,13 +95,9 @@ def read_params(shape: type[P], params: object, tool: str) -> P:
 
 
 def payload_error(tool: str, message: str, details: Mapping[str, Any] | None = None) -> ClawError:
+    hint = f"Run 'claw show-tool {tool} --output-format json' for its parameters."
     return ClawError(
-        "TOOL_PAYLOAD_INVALID",
-        message,
-        hint=f"Run 'claw show-tool {tool} --output-format json' for its parameters.",
-        details=details,
-        operation="validate",
-        target=tool,
+        "TOOL_PAYLOAD_INVALID", message, hint=hint, details=details, operation="validate", target=tool
     )
 
 
@@ -292,26 +288,19 @@ def _with_package(name: str, params: dict[str, Any], context: ToolContext) -> di
 def _run_execution(params: RunExecutionParams, context: ToolContext) -> ToolResult:
     from clawperator.agent.tools.plans import run_actions
 
-    actions = [
-        {"type": action.type, "params": action.params, **({} if action.id is UNSET else {"id": action.id})}
-        for action in params.actions
-    ]
-    timeout = None if params.timeoutMs is UNSET else params.timeoutMs
-    return run_actions(RUN_EXECUTION, actions, context, timeout_ms=timeout)
+    actions = msgspec.to_builtins(params.actions)
+    return run_actions(RUN_EXECUTION, actions, context, timeout_ms=given(params.timeoutMs))
 
 
-ACTION_TOOLS: tuple[Tool, ...] = (
-    *(_action_tool(row) for row in ACTIONS.values()),
-    make_tool(
-        RUN_EXECUTION,
-        RunExecutionParams,
-        _run_execution,
-        responsibility="Run a plan of up to 50 actions as one execution.",
-        level="act",
-        model_tool="run_plan",
-        own_entry=execution_entry,
-        is_gated=True,
-    ),
+EXECUTION_TOOL = make_tool(
+    RUN_EXECUTION,
+    RunExecutionParams,
+    _run_execution,
+    responsibility="Run a plan of up to 50 actions as one execution.",
+    level="act",
+    model_tool="run_plan",
+    own_entry=execution_entry,
+    is_gated=True,
 )
 
 
@@ -368,26 +357,19 @@ def screen_lines(step: dict[str, Any]) -> list[str]:
     return render_outline(outline_of(screen.hierarchy, screen.frame, overlay=screen.overlay_package)).splitlines()
 
 
-def _describe_screen_entry() -> PolicyEntry:
-    performed = all_names(("snapshot_ui",))
-    return PolicyEntry("describe_screen", "read-only", performs=lambda _: performed)
-
-
-PHONE_TOOLS: tuple[Tool, ...] = (
-    make_tool(
-        "describe_screen",
-        NoParams,
-        _describe_screen,
-        responsibility="List the visible labels of the screen with their roles, and the foreground app.",
-        level="read-only",
-        family="observation",
-        model_tool="snapshot",
-        own_entry=_describe_screen_entry,
-    ),
+DESCRIBE_SCREEN = make_tool(
+    "describe_screen",
+    NoParams,
+    _describe_screen,
+    responsibility="List the visible labels of the screen with their roles, and the foreground app.",
+    level="read-only",
+    family="observation",
+    model_tool="snapshot",
+    own_entry=lambda: PolicyEntry("describe_screen", "read-only", performs=lambda _: all_names(("snapshot_ui",))),
 )
 
 
 @lru_cache(maxsize=1)
 def builtin_tools() -> tuple[Tool, ...]:
     """All built-in tools, in the order of lists."""
-    return (*ACTION_TOOLS, *PHONE_TOOLS, *operation_tools())
+    return (*map(_action_tool, ACTIONS.values()), EXECUTION_TOOL, DESCRIBE_SCREEN, *operation_tools())

@@ -1,6 +1,6 @@
 """Result messages: one line about a step, with its effect, safe to print."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -199,13 +199,14 @@ MESSAGES: Mapping[str, str | Callable[[Action, Data], str]] = {
 }
 
 
-class _Words(Mapping[str, str]):
+class _Words(dict[str, str]):
     """The words that a message may have: the target, the effect, and the members of the result."""
 
     def __init__(self, action: Action, data: Data) -> None:
+        super().__init__()
         self._action, self._data = action, data
 
-    def __getitem__(self, name: str) -> str:
+    def __missing__(self, name: str) -> str:
         if name == "effect":
             return effect(self._data)
         if name == "target":
@@ -214,9 +215,3 @@ class _Words(Mapping[str, str]):
             return str(read_count(self._data, name))
         text = self._data.get(name, "")
         return printable(text) if name == "path" else one_line(text)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._data)
-
-    def __len__(self) -> int:
-        return len(self._data)

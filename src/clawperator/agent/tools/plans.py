@@ -69,13 +69,8 @@ def _masked(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _masked_action(action: Any) -> Any:
-    if (
-        not isinstance(action, dict)
-        or not _types(action.get("type"))
-        or not isinstance(action.get("params"), dict)
-    ):
-        return action
-    return {**action, "params": _masked(action["params"])}
+    params = action.get("params") if isinstance(action, dict) and _types(action.get("type")) else None
+    return {**action, "params": _masked(params)} if isinstance(params, dict) else action
 
 
 def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
@@ -278,7 +273,8 @@ def _run(
 ) -> ExecutionResult:
     """Run the plan with its usual timeout, or with the time that is left."""
     plan = approved.plan
-    limit = _usual_ms(plan.execution.actions) if timeout_ms is None else timeout_ms
+    usual = min(sum(map(_usual_time, plan.execution.actions)), MAX_EXECUTION_TIMEOUT_MS)
+    limit = usual if timeout_ms is None else timeout_ms
     left = context.deadline.remaining
     if left is not None and left * 1000 < limit:
         limit = int(left * 1000)
@@ -293,10 +289,6 @@ def _run(
         stop=lambda: context.deadline.is_cancelled,
         allow_schemes=context.allow_schemes,
     )
-
-
-def _usual_ms(actions: Sequence[Action]) -> int | float:
-    return min(sum(_usual_time(action) for action in actions), MAX_EXECUTION_TIMEOUT_MS)
 
 
 def _usual_time(action: Action) -> int | float:
@@ -331,13 +323,10 @@ def _evidence(plan: Plan, result: ExecutionResult, document: Any) -> list[Eviden
     screenshots = [
         Evidence("screenshot", command, serial, path=step.data["path"])
         for step in steps
-        if _is_screenshot(step) and step.success and "path" in step.data
+        if step.actionType in ACTIONS and ACTIONS[step.actionType].evidence == "screenshot"
+        if step.success and "path" in step.data
     ]
     if kinds == ["screenshot"] and screenshots:
         return screenshots
     kind = "snapshot" if kinds == ["snapshot"] and steps and steps[0].success else "execution"
     return [Evidence(kind, command, serial, document=document), *screenshots]
-
-
-def _is_screenshot(step: StepResult) -> bool:
-    return step.actionType in ACTIONS and ACTIONS[step.actionType].evidence == "screenshot"

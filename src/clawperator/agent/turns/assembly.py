@@ -1,6 +1,6 @@
 """Assembly of an agent: settings, tools and policy, shared by every command that acts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,28 +11,24 @@ from msgspec.structs import replace
 from clawperator._base.config import read_config
 from clawperator._base.environment import check_names
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
-from clawperator.agent.ports import Level, Tool, ToolContext
-from clawperator.agent.sessions.records import DEFAULT_DIRECTORY
-from clawperator.agent.settings import AgentSettings, McpServer, make_policy, read_settings
+from clawperator.agent.ports import AgentPlace, Tool, ToolContext
+from clawperator.agent.settings import AgentSettings, McpServer, Permissions, read_settings
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.agent.turns.events import EventStream
-from clawperator.contract.commands import BackendName
+from clawperator.contract.fields import LEVELS, Level
 from clawperator.errors import ClawError
 from clawperator.operations.servers import AgentPermissions
 from clawperator.policy.gate import PolicyGate, enforcing, inherited_policy
-from clawperator.policy.rules import Asker, Policy
+from clawperator.policy.rules import DEFAULT_MODE, Asker, Policy, PolicyRule, read_rule, restricted
 
 # The prefix of every MCP tool's name.
 MCP_PREFIX = "mcp__"
 
 
-class AgentOptions(Struct, frozen=True, kw_only=True):
+class AgentOptions(AgentPlace, frozen=True, kw_only=True):
     """The caller's options: folder, phone, and permissions."""
 
-    folder: str = "."
-    device: str | None = None
-    operator_package: str | None = None
     mode: Level | None = None
     allow_tools: tuple[str, ...] = ()
     deny_tools: tuple[str, ...] = ()
@@ -40,22 +36,9 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     ask_tools: tuple[str, ...] = ()
     include_mcp: bool = True
     asker: Asker | None = None
-    backend: BackendName = "auto"
-    pass_env: tuple[str, ...] = ()
-    allow_schemes: tuple[str, ...] = ()
-    sessions: str = DEFAULT_DIRECTORY
 
     def tool_context(self, deadline: TurnDeadline) -> ToolContext:
-        return ToolContext(
-            deadline,
-            self.folder,
-            self.device,
-            self.operator_package,
-            self.backend,
-            self.pass_env,
-            self.allow_schemes,
-            self.sessions,
-        )
+        return ToolContext(deadline, **{name: getattr(self, name) for name in AgentPlace.__struct_fields__})
 
 
 def agent_options(params: AgentPermissions, **more: Any) -> AgentOptions:
@@ -103,10 +86,9 @@ def assemble(
     settings = read_settings(options.folder)
     policy = agent_policy(options, settings)
     events.emit("stage", stage="inventory")
-    servers = _passing(settings.mcp_servers, options.pass_env)
-    start = with_mcp and options.include_mcp
+    servers = _servers(settings, options.pass_env) if with_mcp and options.include_mcp else {}
     gate = PolicyGate(policy, options.asker)
-    with enforcing(gate), _mcp_tools(servers, deadline, start=start, name=tool) as pool:
+    with enforcing(gate), _mcp_tools(servers, deadline, tool) as pool:
         events.emit("stage", stage="policy")
         yield Assembly(
             policy=policy,
@@ -122,20 +104,41 @@ def agent_policy(options: AgentOptions, settings: AgentSettings | None = None) -
     Without ``settings`` they are those of the user and of the working folder.
     """
     settings = read_settings(options.folder) if settings is None else settings
-    policy = make_policy(
-        settings.permissions,
-        mode=options.mode,
-        allow_tools=options.allow_tools,
-        deny_tools=options.deny_tools,
-        deny_prefixes=options.deny_prefixes,
-        ask_tools=options.ask_tools,
-    )
+    policy = make_policy(settings.permissions, options)
     outer = inherited_policy()
-    if outer is None:
-        return policy
-    from clawperator.policy.rules import restricted
+    return policy if outer is None else restricted(policy, outer)
 
-    return restricted(policy, outer)
+
+def make_policy(permissions: Permissions, options: AgentOptions) -> Policy:
+    """Combine settings and flags. A mode flag overrides the files; the rules of both apply.
+
+    ``ARGUMENTS_INVALID`` for a flag whose value is not a rule.
+    """
+    chosen, source = DEFAULT_MODE, "default"
+    if options.mode is not None:
+        chosen, source = options.mode, "flag"
+    elif permissions.unreadable:
+        chosen, source = LEVELS[0], permissions.unreadable
+    elif permissions.default_mode is not None:
+        chosen, source = permissions.default_mode, permissions.mode_source
+    # An empty prefix would deny every tool: reject it as a mistake.
+    prefixes = (f"{prefix.strip()}*" if prefix.strip() else "" for prefix in options.deny_prefixes)
+    denied = (*_flag_rules(options.deny_tools, "--deny-tool"), *_flag_rules(prefixes, "--deny-prefix"))
+    return Policy(
+        chosen,
+        allow=(*permissions.allow, *_flag_rules(options.allow_tools, "--allow-tool")),
+        deny=(*permissions.deny, *denied),
+        ask=(*permissions.ask, *_flag_rules(options.ask_tools, "--ask-tool")),
+        mode_source=source,
+    )
+
+
+def _flag_rules(texts: Iterable[str], flag: str) -> tuple[PolicyRule, ...]:
+    try:
+        return tuple(read_rule(text, flag) for text in texts)
+    except ValueError as e:
+        message, hint = f"argument {flag}: {e}", f"Pass a tool name, as in '{flag} click'."
+        raise ClawError("ARGUMENTS_INVALID", message, hint=hint, operation="argparse", target=flag) from None
 
 
 @contextmanager
@@ -145,8 +148,7 @@ def tool_pool(
     """All tools. With the ``name`` of one, only servers that can provide it are started."""
     settings = read_settings(folder)
     start = include_mcp and (name is None or is_mcp_name(name))
-    servers = _passing(settings.mcp_servers, pass_env)
-    with _mcp_tools(servers, TurnDeadline(), start=start, name=name) as pool:
+    with _mcp_tools(_servers(settings, pass_env) if start else {}, TurnDeadline(), name) as pool:
         tools = (*builtin_tools(), *pool.tools)
         yield ToolPool(tools, pool.servers, (*settings.warnings, *pool.warnings))
 
@@ -159,9 +161,9 @@ def _config_warnings() -> tuple[str, ...]:
         return (e.message,)
 
 
-def _passing(servers: Mapping[str, McpServer], names: tuple[str, ...]) -> Mapping[str, McpServer]:
-    """The servers with further variables that they receive."""
-    return {name: replace(server, pass_env=names) for name, server in servers.items()} if names else servers
+def _servers(settings: AgentSettings, pass_env: tuple[str, ...]) -> Mapping[str, McpServer]:
+    """The servers of the settings, with further variables that they receive."""
+    return {name: replace(server, pass_env=pass_env) for name, server in settings.mcp_servers.items()}
 
 
 def is_mcp_name(name: str) -> bool:
@@ -171,13 +173,13 @@ def is_mcp_name(name: str) -> bool:
 
 @contextmanager
 def _mcp_tools(
-    configured: Mapping[str, McpServer], deadline: TurnDeadline, *, start: bool, name: str | None
+    configured: Mapping[str, McpServer], deadline: TurnDeadline, name: str | None
 ) -> Iterator[ToolPool]:
-    """The tools of the configured servers. A failed server is a warning and does not affect the others.
+    """The tools of these servers, which are started. A failed server is a warning and does not affect the others.
 
     If the tool called ``name`` is missing because its server failed, that failure is raised.
     """
-    if not start or not configured:
+    if not configured:
         yield ToolPool()
         return
     from clawperator.agent.mcp.tools import McpPool, discover, may_provide

@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from clawperator._base.typed import given
 from clawperator.agent.cancellation import (
     GRACE_SECONDS,
     TurnDeadline,
@@ -20,17 +21,19 @@ from clawperator.agent.cancellation import (
 )
 from clawperator.agent.inventory.inventory import command_inventory, tool_inventory
 from clawperator.agent.inventory.routing import Match, Router
-from clawperator.agent.ports import Brain, Usage
+from clawperator.agent.ports import Brain
+from clawperator.agent.sessions.records import Usage, sum_usage
 from clawperator.agent.sessions.store import SessionStore
 from clawperator.agent.sessions.writer import OpenSession
 from clawperator.agent.turns.assembly import MCP_PREFIX, AgentOptions, Assembly, assemble
-from clawperator.agent.turns.engine import Limits, Matched, TurnEngine
+from clawperator.agent.turns.engine import Limits, TurnEngine
 from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import TurnResult, observe_stop, stopped_turn
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.agent.models.config import Prices
+    from clawperator.operations.claw import TurnLoopParams, TurnParams
 
 # A model service counts the tokens of the whole conversation again with every request.
 _MODEL_BUDGET = 200_000
@@ -38,26 +41,15 @@ _BUSY_SECONDS = 5.0
 
 
 class RunRequest(Struct, frozen=True, kw_only=True):
-    """The options of a run. ``turns`` is the maximum of this run, ``session_turns`` that of the whole session.
-
-    ``session_turns`` of None means 8, or ``turns`` if that is more.
-    """
+    """A run: the parameters of its command, those of its turns, and what the command line makes of them."""
 
     prompt: str
     directory: str
     options: AgentOptions
-    limit: int = 5
+    params: "TurnParams"
+    loop: "TurnLoopParams"
     session_id: str | None = None
     resume: bool = False
-    brain: str = "offline"
-    model: str | None = None
-    turns: int = 1
-    continuation: str | None = None
-    session_turns: int | None = None
-    budget: int | None = None
-    steps: int | None = None
-    structured: bool = False
-    grace: float = GRACE_SECONDS
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
@@ -91,21 +83,22 @@ def run_request(
 
     ``warnings`` receives non-fatal problems as they are found. ``on_turns_done`` is called after the last turn.
     """
-    prices = None
-    if request.brain != "offline":
+    prices, kind = None, request.params.brain
+    if kind != "offline":
         from clawperator.agent.models.config import read_prices
 
-        prices = read_prices(request.brain, os.environ)
-    brain = make_brain(request.brain, request.model)  # report a missing configuration before any server starts
+        prices = read_prices(kind, os.environ)
+    # Report a missing configuration before any server starts.
+    brain = make_brain(kind, given(request.params.model))
     # The offline brain calls an MCP tool only when the prompt names it.
-    with_mcp = request.brain != "offline" or MCP_PREFIX in request.prompt
+    with_mcp = kind != "offline" or MCP_PREFIX in request.prompt
     with assemble(request.options, deadline, events, with_mcp=with_mcp) as parts:
         warnings += parts.warnings
         events.emit("stage", stage="session")
         with _open_session(request, deadline) as session:
             warnings += session.warnings
             events.emit("stage", stage="phone", device_id=request.options.device)
-            events.emit("stage", stage="brain", brain=request.brain)
+            events.emit("stage", stage="brain", brain=kind)
             matches = _route(request, parts, events, warnings)
             events.emit("stage", stage="turn")
             turns = run_turns(
@@ -115,29 +108,22 @@ def run_request(
                     parts.registry,
                     request.options.tool_context(deadline),
                     events=events,
-                    limits=_limits(request),
-                    matched=Matched(
-                        tuple(match.name for match in matches if match.kind == "command"),
-                        tuple(match.name for match in matches if match.kind == "tool"),
-                    ),
-                    structured=request.structured,
+                    limits=_limits(request.params, request.loop.max_turns),
+                    matches=matches,
+                    structured=request.loop.structured_output,
                 ),
                 request.prompt,
-                max_turns=request.turns,
-                continuation=request.continuation,
-                grace=request.grace,
+                max_turns=request.loop.max_turns,
+                continuation=given(request.loop.continuation_prompt),
             )
             on_turns_done()
             warnings += events.warnings
-            usage = Usage()
-            for turn in turns:
-                usage = usage.plus(turn.spent)
             return RunResult(
                 session_id=session.session_id,
                 path=session.path if session.prompt_count else None,
                 matches=matches,
                 turns=turns,
-                usage=usage,
+                usage=sum_usage(turn.spent for turn in turns),
                 prices=prices,
                 brain=brain.name,
                 policy=parts.policy.describe(),
@@ -232,19 +218,20 @@ def _route(request: RunRequest, parts: Assembly, events: EventStream, warnings: 
     inventory = command_inventory()
     warnings += inventory.warnings
     entries = (*inventory.entries, *tool_inventory(parts.registry.tools).entries)
-    matches = Router(entries).route(request.prompt, request.limit)
+    matches = Router(entries).route(request.prompt, request.params.limit)
     events.emit("routed", matches=[{"kind": match.kind, "name": match.name} for match in matches])
     return matches
 
 
-def _limits(request: RunRequest) -> Limits:
+def _limits(params: "TurnParams", turns: int) -> Limits:
+    """The limits of a run of so many turns. A session has 8, or as many if that is more, unless it is limited."""
     limits = Limits()
-    limits = replace(limits, max_turns=max(limits.max_turns, request.turns))
-    if request.brain != "offline":
+    limits = replace(limits, max_turns=max(limits.max_turns, turns))
+    if params.brain != "offline":
         limits = replace(limits, max_budget_tokens=_MODEL_BUDGET)
-    given = {
-        "max_turns": request.session_turns,
-        "max_budget_tokens": request.budget,
-        "max_steps": request.steps,
+    names = {
+        "max_turns": params.max_session_turns,
+        "max_budget_tokens": params.max_budget_tokens,
+        "max_steps": params.max_steps,
     }
-    return replace(limits, **{name: value for name, value in given.items() if value is not None})
+    return replace(limits, **{name: value for name, value in names.items() if value is not UNSET})

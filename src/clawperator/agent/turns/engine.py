@@ -21,26 +21,25 @@ from msgspec.structs import replace
 
 from clawperator._base.text import literal_pattern
 from clawperator.agent.cancellation import TurnCancelledError
+from clawperator.agent.inventory.routing import Match
 from clawperator.agent.ports import (
     Answer,
     Brain,
     BrainRequest,
-    Denial,
     Evidence,
     Exchange,
     ToolCall,
     ToolContext,
     ToolResult,
-    Usage,
     failed_result,
 )
 from clawperator.agent.redaction import intended_texts, prompt_secrets
-from clawperator.agent.sessions.records import CallRecord, TurnRecord, now_ms
+from clawperator.agent.sessions.records import CallRecord, Denial, TurnRecord, Usage, now_ms
 from clawperator.agent.sessions.writer import OpenSession
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.plans import mask_typed_text, typed_texts
 from clawperator.agent.turns.events import EventStream
-from clawperator.agent.turns.results import ToolCallSummary, TurnResult, cancelled, limit_reached
+from clawperator.agent.turns.results import StopReason, ToolCallSummary, TurnResult, cancelled
 from clawperator.errors import ClawError, ClawperatorException
 
 _UNFINISHED = "was running when the turn ended"
@@ -55,13 +54,6 @@ class Limits(Struct, frozen=True):
     max_budget_tokens: int = 2_000
     compact_after_turns: int = 12
     max_steps: int = 120
-
-
-class Matched(Struct, frozen=True):
-    """The names that routing matched, the same for all turns of a run."""
-
-    commands: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
 
 
 class _BudgetReachedError(ClawperatorException):
@@ -88,10 +80,6 @@ class TurnProgress:
         """Measured with the monotonic clock: the system clock may be set back."""
         return round((time.monotonic() - self._started) * 1000)
 
-    @property
-    def has_acted(self) -> bool:
-        return any(call.handled for call in self.calls)
-
     def add_usage(self, usage: Usage) -> None:
         self.usage = self.usage.plus(usage)
 
@@ -108,7 +96,7 @@ class TurnEngine:
         *,
         events: EventStream,
         limits: Limits | None = None,
-        matched: Matched | None = None,
+        matches: Iterable[Match] = (),
         structured: bool = False,
     ) -> None:
         self.session = session
@@ -118,7 +106,9 @@ class TurnEngine:
         self.deadline = context.deadline
         self._events = events
         self._limits = limits or Limits()
-        self.matched = matched or Matched()
+        names = [(match.kind, match.name) for match in matches]  # the same for all turns of a run
+        self._commands = tuple(name for kind, name in names if kind == "command")
+        self._tools = tuple(name for kind, name in names if kind == "tool")
         self._structured = structured
         self._progress = TurnProgress()
         self.committed: TurnResult | None = None  # the current turn, once it is in the session
@@ -153,8 +143,8 @@ class TurnEngine:
             result,
             error=error,
             output=result.output if result.committed else self._render(result.output),
-            matched_commands=self.matched.commands,
-            matched_tools=self.matched.tools,
+            matched_commands=self._commands,
+            matched_tools=self._tools,
             tool_calls=(*progress.calls, *unfinished),
             permission_denials=tuple(progress.denials),
             spent=result.usage if result.committed else progress.usage,
@@ -178,9 +168,9 @@ class TurnEngine:
         except TurnCancelledError:
             return cancelled(prompt)
         except _BudgetReachedError:
-            return limit_reached(prompt, self._budget_report(progress), "max_budget_reached", self.session.usage)
+            return self._refused(prompt, self._budget_report(progress), "max_budget_reached")
         except ClawError as e:
-            if not progress.has_acted and e.code != "TURN_STEPS_REACHED":
+            if not any(call.handled for call in progress.calls) and e.code != "TURN_STEPS_REACHED":
                 return cancelled(prompt, e.message, e)
             answer = Answer(f"Stopped: {e.message}", "failed", e)  # keep the completed calls
         return self._finish(prompt, answer, progress)
@@ -192,11 +182,17 @@ class TurnEngine:
         count, limits = self.session.prompt_count, self._limits
         if count >= limits.max_turns:
             reason = f"Session turn limit ({limits.max_turns}) reached: the session has {count} turns."
-            return limit_reached(prompt, reason, "max_turns_reached", self.session.usage)
+            return self._refused(prompt, reason, "max_turns_reached")
         if self._exceeds_budget(Usage(word_count(prompt))):
             reason = f"Token budget ({limits.max_budget_tokens}) exceeded by the prompt alone."
-            return limit_reached(prompt, reason, "max_budget_reached", self.session.usage)
+            return self._refused(prompt, reason, "max_budget_reached")
         return None
+
+    def _refused(self, prompt: str, output: str, reason: StopReason) -> TurnResult:
+        """A turn over a limit of the session. Nothing of it is kept; ``usage`` is the session's, unchanged."""
+        return TurnResult(
+            prompt=prompt, output=output, stop_reason=reason, outcome="failed", usage=self.session.usage
+        )
 
     def _budget_report(self, progress: TurnProgress) -> str:
         made = sum(call.handled for call in progress.calls)
@@ -235,8 +231,7 @@ class TurnEngine:
             call = next(steps)
             while True:
                 self.deadline.check()
-                self._check_budget(progress)
-                self._check_steps(progress, call)
+                self._check_call(call, progress)
                 call = steps.send(self._call_tool(call, progress))
         except StopIteration as e:
             answer: Answer = e.value
@@ -251,19 +246,13 @@ class TurnEngine:
             steps.close()
             self._events.end_text()
 
-    def _check_budget(self, progress: TurnProgress) -> None:
+    def _check_call(self, call: ToolCall, progress: TurnProgress) -> None:
         """The usage of a reply counts before its calls: a reply over the budget makes none of them."""
         if self._exceeds_budget(progress.usage):
             raise _BudgetReachedError
-
-    def _check_steps(self, progress: TurnProgress, call: ToolCall) -> None:
         if len(progress.calls) >= self._limits.max_steps:
-            raise ClawError(
-                "TURN_STEPS_REACHED",
-                f"tool-call limit ({self._limits.max_steps}) reached",
-                operation="turn",
-                target=call.name,
-            )
+            message = f"tool-call limit ({self._limits.max_steps}) reached"
+            raise ClawError("TURN_STEPS_REACHED", message, operation="turn", target=call.name)
 
     def _call_tool(self, call: ToolCall, progress: TurnProgress) -> ToolResult:
         params, texts = mask_typed_text(call), typed_texts(call)
@@ -291,12 +280,13 @@ class TurnEngine:
         if result.error is not None and code == "PERMISSION_DENIED":
             progress.denials.append(Denial(call.name, result.error.message))
             self._events.emit("permission_denial", tool=call.name, reason=result.error.message)
+        hidden = literal_pattern((*secrets, *texts))
         self._events.emit(
             "tool_result",
             tool=call.name,
             step=len(progress.calls),
             handled=result.handled,
-            message=_without(result.message, (*secrets, *texts)),
+            message=result.message if hidden is None else hidden.sub("…", result.message),
             code=code,
             effect=effect,
         )
@@ -310,10 +300,9 @@ class TurnEngine:
         elif progress.usage == Usage():
             progress.usage = Usage(word_count(prompt), word_count(answer.text))
         if self._exceeds_budget(progress.usage):
-            return limit_reached(prompt, answer.text, "max_budget_reached", self.session.usage)
-        rendered = replace(answer, text=self._render(answer.text), usage=progress.usage)
+            return self._refused(prompt, answer.text, "max_budget_reached")
         try:
-            return self._commit(prompt, rendered, progress)
+            return self._commit(prompt, replace(answer, text=self._render(answer.text)), progress)
         except TurnCancelledError:
             return cancelled(prompt, answer.text)
         except ClawError as e:
@@ -327,7 +316,6 @@ class TurnEngine:
         return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
     def _commit(self, prompt: str, answer: Answer, progress: TurnProgress) -> TurnResult:
-        usage = answer.usage or Usage()
         record = TurnRecord(
             correlation_id=self._events.correlation_id,
             prompt=prompt,
@@ -337,9 +325,9 @@ class TurnEngine:
             started_at_ms=progress.started_at_ms,
             ended_at_ms=progress.started_at_ms + progress.duration_ms,
             brain=self._brain.name,
-            usage=usage,
-            matched_commands=self.matched.commands,
-            matched_tools=self.matched.tools,
+            usage=progress.usage,
+            matched_commands=self._commands,
+            matched_tools=self._tools,
             tool_calls=tuple(
                 CallRecord(c.name, dict(c.params), c.handled, c.message, c.code) for c in progress.calls
             ),
@@ -358,7 +346,7 @@ class TurnEngine:
                 committed=True,
                 turn=kept.turn,
                 evidence=tuple(kept.evidence),
-                usage=usage,
+                usage=progress.usage,
                 compacted_turns=max(self.session.prompt_count - 1 - self._limits.compact_after_turns, 0),
                 error=answer.error,
             )
@@ -385,11 +373,6 @@ def _secrets(prompt: str, answer: Answer, progress: TurnProgress) -> list[str]:
 
 def word_count(text: str) -> int:
     return len(text.split())
-
-
-def _without(text: str, secrets: Iterable[str]) -> str:
-    pattern = literal_pattern(secrets)
-    return text if pattern is None else pattern.sub("…", text)
 
 
 def _effect(result: Any) -> str | None:

@@ -93,21 +93,18 @@ class EventStream:
 
     def emit_text(self, text: str) -> None:
         """Write a piece of the answer, without an end that may be the beginning of a secret."""
-        if self._sink is not None:
-            with self._lock:
-                shown = self._redaction().add(text)
-            self._emit_delta(shown)
+        self._emit_answer(lambda stream: stream.add(text))
 
     def end_text(self) -> None:
         """Write the rest of the answer."""
+        self._emit_answer(lambda stream: stream.end())
+
+    def _emit_answer(self, read: "Callable[[StreamRedactor], str]") -> None:
         if self._sink is not None:
             with self._lock:
-                shown = self._redaction().end()
-            self._emit_delta(shown)
-
-    def _emit_delta(self, text: str) -> None:
-        for at in range(0, len(text), _LONGEST_TEXT):
-            self.emit("message_delta", text=text[at : at + _LONGEST_TEXT])
+                shown = read(self._redaction())
+            for at in range(0, len(shown), _LONGEST_TEXT):
+                self.emit("message_delta", text=shown[at : at + _LONGEST_TEXT])
 
     def emit(self, event: str, **fields: Any) -> None:
         """Write an event. Fields that are None are omitted."""

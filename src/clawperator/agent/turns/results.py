@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from clawperator.agent.ports import Denial, Outcome, Usage
-from clawperator.agent.sessions.records import EvidenceLink
+from clawperator.agent.ports import Outcome
+from clawperator.agent.sessions.records import Denial, EvidenceLink, Usage
 from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
@@ -125,8 +125,3 @@ def stopped_turn(prompt: str, stopped: StoppedWork, *, by_user: bool) -> TurnRes
         outcome="failed",
         error=stopped.error(code, message, operation="turn", target=prompt[:80]),
     )
-
-
-def limit_reached(prompt: str, output: str, reason: StopReason, usage: Usage) -> TurnResult:
-    """A turn over a limit of the session. Nothing of it is kept; ``usage`` is the session's, unchanged."""
-    return TurnResult(prompt=prompt, output=output, stop_reason=reason, outcome="failed", usage=usage)

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from clawperator._base.text import printable
 from clawperator._base.typed import given
-from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
+from clawperator.agent.sessions.records import DEFAULT_DIRECTORY
 from clawperator.cli.console import read_stdin
 from clawperator.cli.parsing import (
     HELP_HINT,
@@ -169,12 +169,8 @@ def text_of(argument: str) -> str:
     if argument == "-":
         argument = read_stdin(_LONGEST_TEXT + 1).decode("utf-8", "replace").removesuffix("\n")
     if len(argument) > _LONGEST_TEXT:
-        raise ClawError(
-            "PAYLOAD_TOO_LARGE",
-            f"the argument is longer than {_LONGEST_TEXT} characters",
-            hint="Shorten it.",
-            operation="read",
-        )
+        message = f"the argument is longer than {_LONGEST_TEXT} characters"
+        raise ClawError("PAYLOAD_TOO_LARGE", message, hint="Shorten it.", operation="read")
     return argument
 
 

@@ -14,11 +14,11 @@ from clawperator._base.deadline import limited
 from clawperator.agent.confinement import Use, WorkingFolder, confine
 from clawperator.agent.inventory.inventory import InventoryEntry, Plugin, PluginContext, run_plugin
 from clawperator.agent.ports import Tool, ToolContext, ToolResult, failed_result
-from clawperator.agent.sessions.store import DEFAULT_DIRECTORY
+from clawperator.agent.sessions.records import DEFAULT_DIRECTORY
 from clawperator.agent.tools.builtin import agent_caller, run_operation
 from clawperator.agent.tools.plans import confine_plan, run_approved
 from clawperator.cli.actions import approve_line, build_execution, chosen_backend, is_payload_file, valid_plan
-from clawperator.cli.claw.readable import summary_of
+from clawperator.cli.claw.readable import last_turn, summary_of
 from clawperator.cli.command_line import Call, GlobalOptions, read_arguments, split_globals
 from clawperator.cli.console import Console
 from clawperator.cli.operation import read_params, with_options
@@ -78,23 +78,13 @@ def prepare(entry: InventoryEntry, prompt: str, context: CommandContext) -> Tool
 
 def _split(prompt: str, name: str) -> list[str]:
     if len(prompt) > _LONGEST_LINE:
-        raise ClawError(
-            "PAYLOAD_TOO_LARGE",
-            f"the prompt is longer than {_LONGEST_LINE} characters",
-            hint="Shorten it.",
-            operation="split",
-            target=name,
-        )
+        message = f"the prompt is longer than {_LONGEST_LINE} characters"
+        raise ClawError("PAYLOAD_TOO_LARGE", message, hint="Shorten it.", operation="split", target=name)
     try:
         return shlex.split(prompt)
     except ValueError as e:
-        raise ClawError(
-            "TOOL_PAYLOAD_INVALID",
-            f"cannot split the prompt into arguments: {e}",
-            hint="Close every quote, as in a shell.",
-            operation="split",
-            target=name,
-        ) from None
+        message, hint = f"cannot split the prompt into arguments: {e}", "Close every quote, as in a shell."
+        raise ClawError("TOOL_PAYLOAD_INVALID", message, hint=hint, operation="split", target=name) from None
 
 
 def _parts(entry: InventoryEntry, words: list[str], prompt: str, context: CommandContext) -> _Parts:
@@ -131,15 +121,9 @@ def _operation_parts(line: Call) -> _Parts:
         caller = with_options(agent_caller(tools), line)
         if _streams(line):
             approve(operation, params, caller)
-            return failed_result(
-                ClawError(
-                    "USAGE",
-                    f"{line.name} runs until it is stopped and has no single result",
-                    hint=f"Run 'clawperator {line.name}' in a shell.",
-                    operation="stream",
-                    target=line.name,
-                )
-            )
+            message = f"{line.name} runs until it is stopped and has no single result"
+            hint = f"Run 'clawperator {line.name}' in a shell."
+            return failed_result(ClawError("USAGE", message, hint=hint, operation="stream", target=line.name))
         return _run_command(replace(line, caller=caller), tools)
 
     return _Parts(policy_entry(operation, params, CLI), run, is_gated=True)
@@ -239,17 +223,11 @@ def _run_claw(arguments: ParsedArguments, context: CommandContext, tools: ToolCo
     response = respond(replace(arguments, values=values))
     document = {"exit_code": response.exit_code, **response.payload}
     if response.exit_code == 0:
-        message = _last_output(response.payload) or response.text.partition("\n")[0]
+        output = last_turn(response.payload).get("output")
+        message = output or response.text.partition("\n")[0]
         return ToolResult(True, message, document, text=response.text)
     error = response.payload["error"]
-    raised = ClawError(
-        error["code"],
-        error["message"],
-        hint=error["hint"],
-        details=error.get("details"),
-        operation=error["operation"],
-        target=error["target"],
-    )
+    raised = ClawError.from_document(error).with_(operation=error["operation"], target=error["target"])
     return failed_result(raised, result=document)
 
 
@@ -267,19 +245,15 @@ def _inherited_values(
     return values
 
 
-def _last_output(payload: Mapping[str, Any]) -> str | None:
-    """The output of the last turn."""
-    turns = payload.get("turns") or [payload.get("turn")]
-    last = turns[-1]
-    return str(last["output"]) if isinstance(last, dict) else None
-
-
 def _run_command(call: Call, context: ToolContext) -> ToolResult:
     from clawperator.cli.dispatch import render_call
 
     title = call.name
     text, code, raised = render_call(replace(call, options=_options(call, context)))
-    document = _decode(text)
+    try:
+        document = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        document = {"text": text.decode("utf-8", "replace")}
     error = _error(document, code, title) if raised is None else _completed(raised, title)
     if error is not None:
         return failed_result(error, result=document)
@@ -297,13 +271,6 @@ def _options(call: Call, context: ToolContext) -> GlobalOptions:
     )
 
 
-def _decode(text: bytes) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return {"text": text.decode("utf-8", "replace")}
-
-
 def _completed(error: ClawError, title: str) -> ClawError:
     """The error that a command raised, with the command as the default operation and target."""
     return error.with_(
@@ -318,18 +285,8 @@ def _error(document: Any, code: int, title: str) -> ClawError | None:
     if code == 0:
         return None
     fields = document if isinstance(document, dict) else {}
-    name = fields.get("code")
-    if isinstance(name, str) and name in CODES:
-        details = fields.get("details")
-        return ClawError(
-            name,
-            str(fields.get("message", "")),
-            hint=fields.get("hint") or f"Run 'clawperator {title} --help'.",
-            details=details if isinstance(details, dict) else None,
-            operation=title,
-            target=title,
-        )
-    summary = fields.get("summary") or f"clawperator {title} exited with {code}"
-    return ClawError(
-        "UNKNOWN", str(summary), hint=f"Run 'clawperator {title} --help'.", operation=title, target=title
-    )
+    if str(fields.get("code")) not in CODES:
+        summary = fields.get("summary") or f"clawperator {title} exited with {code}"
+        fields = {"code": "UNKNOWN", "message": summary}
+    hint = fields.get("hint") or f"Run 'clawperator {title} --help'."
+    return ClawError.from_document({**fields, "hint": hint}).with_(operation=title, target=title)

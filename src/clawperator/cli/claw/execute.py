@@ -23,7 +23,7 @@ from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import StoppedWork, observe_stop
 from clawperator.cli.claw.command_line import acting_options, text_of
 from clawperator.cli.claw.dispatch import Response, failure
-from clawperator.cli.claw.readable import readable
+from clawperator.cli.claw.readable import last_turn, readable
 from clawperator.cli.console import ignore_signals, interrupt_on_signals
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.errors import ClawError
@@ -52,7 +52,7 @@ def exec_command(arguments: ParsedArguments, params: ExecCommandParams) -> Respo
 def _execute(job: "_Job", prepare: "Callable[[_Job, TurnDeadline], AbstractContextManager[_Act]]") -> Response:
     deadline = TurnDeadline(given(job.params.timeout_seconds))
     try:
-        job.read_input()
+        job.input = text_of(job.arguments.words[1])
         with prepare(job, deadline) as act, interrupt_on_signals(deadline.cancel):
             result = _run_until(deadline, job, act)
             ignore_signals()
@@ -87,13 +87,6 @@ class _Job:
         assert self.input is not None
         return self.input
 
-    def read_input(self) -> None:
-        self.input = text_of(self.arguments.words[1])
-
-    def found(self, name: str, source_hint: str) -> None:
-        self.name = name
-        self.source_hint = source_hint
-
 
 @contextmanager
 def _tool_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
@@ -102,7 +95,7 @@ def _tool_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
     with assemble(options, deadline, EventStream(""), with_mcp=foreign is not None, tool=foreign) as parts:
         job.warnings += parts.warnings
         tool = parts.registry.find(job.name)
-        job.found(tool.name, tool.source_hint)
+        job.name, job.source_hint = tool.name, tool.source_hint
         job.is_read_only = tool.level == "read-only"
         call = ToolCall(tool.name, _params(job.text, tool.name))
         yield lambda: parts.registry.call(call, options.tool_context(deadline))
@@ -117,7 +110,7 @@ def _command_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
     inventory = command_inventory(plugins=plugins)
     job.warnings += inventory.warnings
     entry = inventory.find(job.name)
-    job.found(entry.name, entry.source_hint)
+    job.name, job.source_hint = entry.name, entry.source_hint
     folder = options.tool_context(deadline).working_folder
     context = CommandContext(plugins.plugins, _inherited_flags(job.arguments), options.asker is None, folder)
     with assemble(options, deadline, EventStream(""), with_mcp=False) as parts:
@@ -169,9 +162,8 @@ def _run_until(deadline: TurnDeadline, job: _Job, act: _Act) -> ToolResult:
 
 def _has_ended(result: ToolResult) -> bool:
     """Whether a call that timed out has ended. Only a nested turn may have left work behind."""
-    document = result.result if isinstance(result.result, dict) else {}
-    turns = document.get("turns") or [document.get("turn")]
-    return not isinstance(turns[-1], dict) or bool(turns[-1].get("cancel_observed"))
+    turn = last_turn(result.result) if isinstance(result.result, dict) else {}
+    return not turn or bool(turn.get("cancel_observed"))
 
 
 def _timed_out(job: _Job, stopped: StoppedWork, cause: ToolResult | None) -> ToolResult:

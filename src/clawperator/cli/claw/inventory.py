@@ -50,15 +50,8 @@ def show_tool(arguments: ParsedArguments, params: NameParams) -> Response:
 
 
 def _entry_members(entry: InventoryEntry) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "found": True,
-        "source_hint": entry.source_hint,
-        "responsibility": entry.responsibility,
-        "family": entry.family,
-        "level": entry.level,
-        "aliases": list(entry.aliases),
-    }
+    names = ("source_hint", "responsibility", "family", "level", "aliases")
+    return {"name": entry.name, "found": True, **{name: getattr(entry, name) for name in names}}
 
 
 def _entry_text(entry: InventoryEntry) -> str:

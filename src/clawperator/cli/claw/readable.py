@@ -42,6 +42,12 @@ def summary_of(document: Any, title: str) -> str:
     return f"{title} succeeded"
 
 
+def last_turn(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The last turn of a document; empty when it has none."""
+    last = (document.get("turns") or [document.get("turn")])[-1]
+    return last if isinstance(last, Mapping) else {}
+
+
 def _listed(members: Mapping[str, Any]) -> str | None:
     """The member that a command lists: its only list, or the first one of objects."""
     lists = [name for name, value in members.items() if isinstance(value, list) and name != "warnings"]

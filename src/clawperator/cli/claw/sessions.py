@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from msgspec.structs import replace
+import msgspec
+from msgspec.structs import asdict, replace
 
-from clawperator.agent.sessions.store import LoadedSession, SessionStore, SessionSummary
+from clawperator.agent.sessions.store import LoadedSession, SessionStore
 from clawperator.cli.claw.command_line import chosen_session, directory, text_of
 from clawperator.cli.claw.dispatch import Response, failure, not_found_members
 from clawperator.cli.parsing import ParsedArguments
@@ -15,7 +16,7 @@ from clawperator.operations.claw import FlushParams, SessionFolderParams, Sessio
 def list_sessions(arguments: ParsedArguments, params: SessionFolderParams) -> Response:
     folder = directory(params, arguments.name)
     listing = SessionStore(folder).list()
-    rows = [_row(summary) for summary in listing.sessions]
+    rows = [asdict(summary) for summary in listing.sessions]
     payload = {
         "directory": folder,
         "sessions_count": len(rows),
@@ -28,23 +29,6 @@ def list_sessions(arguments: ParsedArguments, params: SessionFolderParams) -> Re
     if listing.problem:
         problems.append(f"{listing.problem}; it has no sessions")
     return Response(payload, text, warnings=tuple(problems))
-
-
-def _row(summary: SessionSummary) -> dict[str, Any]:
-    return {
-        "session_id": summary.session_id,
-        "created_at": summary.created_at,
-        "last_modified": summary.last_modified,
-        "prompt_count": summary.prompt_count,
-        "stopped": summary.stopped,
-        "path": summary.path,
-        "messages_count": summary.message_count,
-        "valid": summary.valid,
-        "size_bytes": summary.size_bytes,
-        "problem": summary.problem,
-        "message_count": summary.message_count,
-        "updated_at_ms": summary.updated_at_ms,
-    }
 
 
 def load_session(arguments: ParsedArguments, params: SessionParams) -> Response:
@@ -62,30 +46,18 @@ def load_session(arguments: ParsedArguments, params: SessionParams) -> Response:
         return replace(response, to_stderr=False) if e.code == "SESSION_LOAD_FAILED" else response
     lines = (
         session.session_id,
-        f"{session.message_count} messages",
+        f"{session.messages_count} messages",
         f"in={session.input_tokens} out={session.output_tokens}",
     )
     return Response(_session_members(session, folder), "\n".join(lines), warnings=tuple(session.warnings))
 
 
 def _session_members(session: LoadedSession, folder: str) -> dict[str, Any]:
-    import msgspec
-
-    turns: list[dict[str, Any]] = msgspec.to_builtins(session.turns)
-    return {
-        "session_id": session.session_id,
-        "loaded": True,
-        "directory": folder,
-        "path": session.path,
-        "messages_count": session.message_count,
-        "prompt_count": session.prompt_count,
-        "input_tokens": session.input_tokens,
-        "output_tokens": session.output_tokens,
-        "created_at": session.created_at,
-        "last_modified": session.last_modified,
-        "legacy": session.legacy,
-        "turns": [_turn(turn) for turn in turns],
-    }
+    members = asdict(session)
+    turns: list[dict[str, Any]] = msgspec.to_builtins(members.pop("turns"))
+    del members["warnings"]
+    known = {"session_id": session.session_id, "loaded": True, "directory": folder}
+    return {**known, **members, "turns": [_turn(turn) for turn in turns]}
 
 
 def _turn(record: dict[str, Any]) -> dict[str, Any]:

@@ -39,15 +39,12 @@ def trust(arguments: ParsedArguments, params: TrustParams) -> Response:
         return _list()
     folder = os.path.realpath(params.folder or os.curdir)
     if params.remove:
-        return _remove(folder)
+        removed = forget_folder(folder)
+        text = f"{'No longer trusted' if removed else 'Was not trusted'}: {printable(folder)}"
+        return Response({"folder": folder, "removed": removed}, text)
     if not os.path.isdir(folder):
-        raise ClawError(
-            "FILESYSTEM_FAILED",
-            f"no such folder: {printable(folder)}",
-            hint="Run 'claw trust' in the folder.",
-            operation="trust",
-            target=folder,
-        )
+        message, hint = f"no such folder: {printable(folder)}", "Run 'claw trust' in the folder."
+        raise ClawError("FILESYSTEM_FAILED", message, hint=hint, operation="trust", target=folder)
     return _trust(folder, dry_run=params.dry_run)
 
 
@@ -56,13 +53,9 @@ def _require_user() -> None:
 
     parent = parent_process() or ("a claw command" if inherited_policy() is not None else "")
     if parent:
-        raise ClawError(
-            "PERMISSION_DENIED",
-            f"only a user may trust a folder; this command was started by {printable(parent)}",
-            hint="Run 'claw trust' in a terminal.",
-            operation="trust",
-            target="trust",
-        )
+        message = f"only a user may trust a folder; this command was started by {printable(parent)}"
+        hint = "Run 'claw trust' in a terminal."
+        raise ClawError("PERMISSION_DENIED", message, hint=hint, operation="trust", target="trust")
 
 
 def _trust(folder: str, *, dry_run: bool) -> Response:
@@ -90,22 +83,16 @@ def _trust(folder: str, *, dry_run: bool) -> Response:
     return Response(payload, "\n".join(lines), warnings=found.warnings)
 
 
-def _remove(folder: str) -> Response:
-    removed = forget_folder(folder)
-    text = f"{'No longer trusted' if removed else 'Was not trusted'}: {printable(folder)}"
-    return Response({"folder": folder, "removed": removed}, text)
-
-
 def _list() -> Response:
     store = read_store()
-    rows = [_row(path, "folder", trusted=folder_trust(path).is_trusted) for path in store.folders]
-    rows += [_row(path, "registry", trusted=registry_trust(path).is_trusted) for path in store.registries]
+    kinds = (("folder", store.folders, folder_trust), ("registry", store.registries, registry_trust))
+    rows = [
+        {"path": path, "kind": kind, "state": "trusted" if trust_of(path).is_trusted else "changed"}
+        for kind, paths, trust_of in kinds
+        for path in paths
+    ]
     text = "\n".join(f"{row['kind']}\t{printable(row['path'])}\t{row['state']}" for row in rows)
     return Response({"count": len(rows), "trusted": rows}, text or "(no trusted folders)")
-
-
-def _row(path: str, kind: str, *, trusted: bool) -> dict[str, Any]:
-    return {"path": path, "kind": kind, "state": "trusted" if trusted else "changed"}
 
 
 class FolderProgram(Struct, frozen=True):
@@ -131,13 +118,9 @@ def programs_of_folder(folder: str) -> FolderPrograms:
     try:
         files = folder_files(folder)
     except OSError as e:
-        raise ClawError(
-            "FILESYSTEM_FAILED",
-            f"cannot read {printable(str(e.filename or folder))}: {why(e)}",
-            hint="Repair or remove the file, and run the command again.",
-            operation="trust",
-            target=str(e.filename or folder),
-        ) from e
+        path, hint = str(e.filename or folder), "Repair or remove the file, and run the command again."
+        message = f"cannot read {printable(path)}: {why(e)}"
+        raise ClawError("FILESYSTEM_FAILED", message, hint=hint, operation="trust", target=path) from e
     settings = folder_settings(folder)
     programs = [
         FolderProgram("mcp_server", _shown(name), _shown(_server_line(server)))
@@ -150,7 +133,8 @@ def programs_of_folder(folder: str) -> FolderPrograms:
         FolderProgram("plugin", _shown(os.path.basename(os.path.dirname(path))), _relative(path, folder))
         for path in manifests
     ]
-    programs += [FolderProgram("build", BUILD_PROGRAM, BUILD_PROGRAM) for path in files if _is_build(path)]
+    builds = [path for path in files if os.path.basename(path) == BUILD_PROGRAM]
+    programs += [FolderProgram("build", BUILD_PROGRAM, BUILD_PROGRAM) for _ in builds]
     permissions = settings.permissions
     allow = [_shown(str(rule)) for rule in permissions.allow]
     return FolderPrograms(
@@ -196,10 +180,6 @@ def _agent(path: str) -> str:
     except ClawError:
         return ""
     return str(agent.get("cliPath") or agent.get("cli") or "") if isinstance(agent, dict) else ""
-
-
-def _is_build(path: str) -> bool:
-    return os.path.basename(path) == BUILD_PROGRAM
 
 
 def _relative(path: str, folder: str) -> str:

@@ -8,14 +8,13 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from clawperator._base.files import check_links, why
 from clawperator._base.typed import given
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.confinement import WorkingFolder, is_control_file
-from clawperator.agent.ports import Usage
-from clawperator.agent.sessions.records import is_session_file, is_session_path
+from clawperator.agent.sessions.records import Usage, is_session_file, is_session_path
 from clawperator.agent.turns.conversation import RunRequest, RunResult, run_request
 from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import TurnResult, observe_stop
@@ -37,7 +36,12 @@ _HEARTBEAT_SECONDS = 5.0
 _READER_SECONDS = 5.0
 # The error codes of limits, with --strict.
 _LIMITS = {"max_budget_reached": "TURN_BUDGET_REACHED", "max_turns_reached": "SESSION_TURNS_REACHED"}
-
+# The members of a turn in documents.
+_TURN_MEMBERS = (
+    *("prompt", "output", "stop_reason", "cancel_observed", "matched_commands", "matched_tools", "outcome"),
+    *("error_code", "committed", "turn", "permission_denials", "tool_calls", "evidence", "usage", "spent"),
+    *("cost_usd", "compacted_turns", "duration_ms"),
+)
 
 Params = BootstrapParams | TurnLoopParams
 
@@ -122,13 +126,9 @@ def _open_events(call: "_Call") -> Iterator[EventStream]:
         try:
             descriptor = _open_to_append(target, call.request.directory)
         except (OSError, ValueError) as e:
-            raise ClawError(
-                "EVENTS_WRITE_FAILED",
-                f"cannot write events to {target}: {why(e)}",
-                hint="Pass a file in a writable folder, or - for stdout.",
-                operation="open",
-                target=target,
-            ) from e
+            message = f"cannot write events to {target}: {why(e)}"
+            hint = "Pass a file in a writable folder, or - for stdout."
+            raise ClawError("EVENTS_WRITE_FAILED", message, hint=hint, operation="open", target=target) from e
         try:
             yield EventStream(correlation_id, _to_file(descriptor))
         finally:
@@ -190,17 +190,10 @@ def _request(arguments: ParsedArguments, params: Params) -> RunRequest:
         prompt=text_of(params.prompt),
         directory=directory(params, arguments.name),
         options=acting_options(arguments, params),
-        limit=params.limit,
+        params=params,
+        loop=loop,
         session_id=session_id,
         resume=resume,
-        brain=params.brain,
-        model=given(params.model),
-        turns=max(loop.max_turns, 0),
-        continuation=given(loop.continuation_prompt),
-        session_turns=given(params.max_session_turns),
-        budget=given(params.max_budget_tokens),
-        steps=given(params.max_steps),
-        structured=loop.structured_output,
     )
 
 
@@ -229,7 +222,7 @@ def _payload(call: _Call, result: RunResult | None) -> dict[str, Any]:
             "routed_matches": matches,
             "turn": _turn(turns[0], result) if result and turns else None,
             "persisted_session_path": path,
-            "limit": request.limit,
+            "limit": call.params.limit,
             "command_execution_messages": [c.message for c in calls if c.name == "run_skill"],
             "tool_execution_messages": [c.message for c in calls if c.name != "run_skill"],
         }
@@ -241,7 +234,7 @@ def _payload(call: _Call, result: RunResult | None) -> dict[str, Any]:
             "turns_completed": len(turns),
             "turns_committed": sum(turn.committed for turn in turns),
             "timeout_seconds": given(call.params.timeout_seconds),
-            "continuation_prompt": request.continuation,
+            "continuation_prompt": given(call.params.continuation_prompt),
             "turns": [_turn(turn, result) for turn in turns] if result else [],
             "final_stop_reason": last.stop_reason if last else None,
             "final_cancel_observed": last.cancel_observed if last else False,
@@ -256,7 +249,7 @@ def _common(call: _Call, result: RunResult | None) -> dict[str, Any]:
     return {
         "session_id": result.session_id if result else call.request.session_id,
         "correlation_id": call.correlation_id,
-        "brain": call.request.brain,
+        "brain": call.params.brain,
         "permissions": dict(result.policy) if result else None,
         "usage": {**msgspec.to_builtins(used), "cost_usd": result.cost_usd(used) if result else None},
         "mcp_servers": result.mcp_servers if result else [],
@@ -291,27 +284,9 @@ def _text(call: _Call, result: RunResult) -> str:
 
 
 def _turn(turn: TurnResult, result: RunResult) -> dict[str, Any]:
-    out: dict[str, Any] = {
-        "prompt": turn.prompt,
-        "output": turn.output,
-        "stop_reason": turn.stop_reason,
-        "cancel_observed": turn.cancel_observed,
-        "matched_commands": turn.matched_commands,
-        "matched_tools": turn.matched_tools,
-        "outcome": turn.outcome,
-        "error_code": turn.error.code if turn.error else None,
-        "committed": turn.committed,
-        "turn": turn.turn,
-        "permission_denials": turn.permission_denials,
-        "tool_calls": turn.tool_calls,
-        "evidence": turn.evidence,
-        "usage": turn.usage,
-        "spent": turn.spent,
-        "cost_usd": result.cost_usd(turn.spent),
-        "compacted_turns": turn.compacted_turns,
-        "duration_ms": turn.duration_ms,
-    }
-    built: dict[str, Any] = msgspec.to_builtins(out)
+    code, cost = turn.error.code if turn.error else None, result.cost_usd(turn.spent)
+    members = {**asdict(turn), "error_code": code, "cost_usd": cost}
+    built: dict[str, Any] = msgspec.to_builtins({name: members[name] for name in _TURN_MEMBERS})
     return built
 
 

@@ -112,14 +112,13 @@ def _given(name: str, options: GlobalOptions) -> tuple[str, Any]:
     chosen_output = (
         None if options.default_output else "pretty" if options.pretty else "text" if options.text else "json"
     )
-    flags = {
+    return {
         "device": ("--device", options.device),
         "backend": ("--backend", None),
         "timeout_ms": ("--timeout", options.timeout_ms),
         "operator_package": ("--operator-package", options.operator_package),
         "output": ("--output", chosen_output),
-    }
-    return flags[name]
+    }[name]
 
 
 def print_schema(_: Call, approved: ApprovedCall, __: Caller) -> CommandResult:

@@ -65,8 +65,11 @@ def run_skill(line: Call, approved: ApprovedCall, caller: Caller) -> CommandResu
     params = approved.params
     warn_of_config(line)
     if line.options.pretty or line.options.text:
-        about_operator = _operator_line(caller.device, caller.operator_package)
-        line.console.lines("info", [_banner(params.skill), about_operator])
+        from clawperator import __version__
+        from clawperator.device.run.host_log import log_file
+
+        banner = f"clawperator {__version__}: running {params.skill}; log: {log_file()}"
+        line.console.lines("info", [banner, _operator_line(caller.device, caller.operator_package)])
     if line.options.pretty:
         caller = replace(caller, on_output=_relay)
     if line.caller is None:  # --timeout is that of the skill: what comes before it does not count
@@ -82,13 +85,6 @@ def run_skill(line: Call, approved: ApprovedCall, caller: Caller) -> CommandResu
 
     with interrupt_on_signals():
         return _keeping_evidence(line, approved, caller, "skill-", reported)
-
-
-def _banner(skill_id: str) -> str:
-    from clawperator import __version__
-    from clawperator.device.run.host_log import log_file
-
-    return f"clawperator {__version__}: running {skill_id}; log: {log_file()}"
 
 
 def _operator_line(serial: str | None, named: str | None) -> str:

@@ -56,7 +56,9 @@ def watch_screen(line: Call, approved: ApprovedCall, caller: Caller) -> Streamed
                 stream_bytes(_render(line, report, first=printed == 0))
                 printed += 1
             failures = failures + 1 if error is not None and error.code != _BUSY else 0
-            if error is not None and ((until.is_over and not printed) or _is_lasting(error, failures)):
+            # Looking again is of no use. A busy device is waited for.
+            is_lasting = error is not None and failures and (not error.retryable or failures >= _MOST_FAILURES)
+            if error is not None and ((until.is_over and not printed) or is_lasting):
                 raise _explained(error, device.serial)
             if printed == params.count or until.is_over:
                 break
@@ -73,11 +75,6 @@ def _explained(error: ClawError, serial: str) -> ClawError:
     except ClawError as e:
         return e if e.code.startswith("DEVICE_") else error
     return error
-
-
-def _is_lasting(error: ClawError, failures: int) -> bool:
-    """Whether looking again is of no use. A busy device is waited for."""
-    return bool(failures) and (not error.retryable or failures >= _MOST_FAILURES)
 
 
 def _look(watch: "ScreenWatch", until: Deadline) -> "tuple[ScreenReport | None, ClawError | None]":

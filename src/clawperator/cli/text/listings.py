@@ -6,7 +6,7 @@ from typing import Any
 
 from clawperator._base.text import count
 from clawperator.cli.text.layout import Block, Fields, Line, Painted, Part, Table, state
-from clawperator.cli.text.values import scalar, warning_lines, words
+from clawperator.cli.text.values import facts, scalar, table, warning_lines, words
 
 Document = Mapping[str, Any]
 # Members of a line of the host log that have columns of their own, or repeat the event.
@@ -15,8 +15,7 @@ _GRANTS = ("accessibility", "notification", "notificationListener")
 
 
 def device_blocks(document: Document) -> Iterator[Block]:
-    rows = [(device["serial"], state(device["state"])) for device in document["devices"]]
-    yield Table(("SERIAL", "STATE"), rows) if rows else "no devices"
+    yield table(document["devices"], {"SERIAL": "serial", "STATE": "state"}, "no devices")
 
 
 def paired_blocks(document: Document) -> Iterator[Block]:
@@ -32,17 +31,12 @@ def package_blocks(document: Document) -> Iterator[Block]:
 
 
 def granted_blocks(document: Document) -> Iterator[Block]:
-    yield (state("ok"), f": {document['message']}")
-    yield _grants({name: document[name] for name in _GRANTS})
+    yield from operator_setup_blocks({**document, "permissions": {name: document[name] for name in _GRANTS}})
 
 
 def operator_setup_blocks(document: Document) -> Iterator[Block]:
     yield (state("ok"), f": {document['message']}")
-    yield _grants(document["permissions"])
-
-
-def _grants(grants: Document) -> Fields:
-    return Fields([(words(name), _grant_state(grant)) for name, grant in grants.items()], 2)
+    yield facts(*((words(name), _grant_state(grant)) for name, grant in document["permissions"].items()))
 
 
 def _grant_state(grant: Document) -> Part:
@@ -57,17 +51,14 @@ def phone_blocks(document: Document) -> Iterator[Block]:
     """A started phone and how to reach it."""
     recovered = ", recovered after a crash" if document.get("recovered") else ""
     yield f"started {document['serial']}{recovered}"
-    yield Fields(
-        [
-            ("page", "clawperator serve --open"),
-            ("adb", document.get("connect", "")),
-            ("operator", document.get("operatorPackage", "")),
-            ("apps", scalar(document.get("apps", []))),
-            ("seed", scalar(document.get("seed"))),
-            ("pid", scalar(document.get("pid"))),
-            ("folder", document["folder"]),
-        ],
-        2,
+    yield facts(
+        ("page", "clawperator serve --open"),
+        ("adb", document.get("connect")),
+        ("operator", document.get("operatorPackage")),
+        ("apps", document.get("apps")),
+        ("seed", document.get("seed")),
+        ("pid", document.get("pid")),
+        ("folder", document["folder"]),
     )
 
 
@@ -94,9 +85,8 @@ def stopped_blocks(document: Document) -> Iterator[Block]:
     elif document["crashed"]:
         yield f"{document['serial']} had crashed; its files are kept"
     else:
-        yield (
-            f"stopped {document['serial']}" if document["wasRunning"] else f"{document['serial']} was not running"
-        )
+        serial = document["serial"]
+        yield f"stopped {serial}" if document["wasRunning"] else f"{serial} was not running"
 
 
 def reset_blocks(document: Document) -> Iterator[Block]:
@@ -157,26 +147,20 @@ def created_avd_blocks(avd: Document) -> Iterator[Block]:
 
 
 def _avd_facts(avd: Document) -> Fields:
-    return Fields(
-        [
-            ("api level", scalar(avd["apiLevel"])),
-            ("abi", scalar(avd["abi"])),
-            ("profile", scalar(avd["deviceProfile"])),
-            ("system image", scalar(avd["systemImage"])),
-            ("Play Store", scalar(avd["playStore"])),
-            ("supported", scalar(avd["supported"])),
-            ("reasons", scalar(avd["unsupportedReasons"])),
-        ],
-        2,
+    return facts(
+        ("api level", avd["apiLevel"]),
+        ("abi", avd["abi"]),
+        ("profile", avd["deviceProfile"]),
+        ("system image", avd["systemImage"]),
+        ("Play Store", avd["playStore"]),
+        ("supported", avd["supported"]),
+        ("reasons", avd["unsupportedReasons"]),
     )
 
 
 def emulators_blocks(document: Document) -> Iterator[Block]:
-    rows = [
-        (device["serial"], device["avdName"], scalar(device["booted"]), scalar(device["supported"]))
-        for device in document["devices"]
-    ]
-    yield Table(("SERIAL", "NAME", "BOOTED", "SUPPORTED"), rows) if rows else "no emulator is running"
+    columns = {"SERIAL": "serial", "NAME": "avdName", "BOOTED": "booted", "SUPPORTED": "supported"}
+    yield table(document["devices"], columns, "no emulator is running")
 
 
 def emulator_blocks(document: Document) -> Iterator[Block]:
@@ -190,24 +174,20 @@ def emulator_blocks(document: Document) -> Iterator[Block]:
 
 
 def skills_blocks(document: Document) -> Iterator[Block]:
-    rows = [(skill["id"], scalar(skill.get("summary"))) for skill in document["skills"]]
-    yield Table(("ID", "SUMMARY"), rows) if rows else "no skills"
+    yield table(document["skills"], {"ID": "id", "SUMMARY": "summary"}, "no skills")
 
 
 def skill_blocks(document: Document) -> Iterator[Block]:
     skill = document["skill"]
     contract = skill.get("contract") or {}
     yield f"{skill['id']}: {scalar(skill.get('summary'))}"
-    yield Fields(
-        [
-            ("app", scalar(skill.get("applicationId"))),
-            ("intent", scalar(skill.get("intent"))),
-            ("inputs", scalar(contract.get("inputs"))),
-            ("verification", scalar(contract.get("verification"))),
-            ("agent", scalar(skill.get("agent"))),
-            ("keywords", scalar(skill.get("keywords"))),
-        ],
-        2,
+    yield facts(
+        ("app", skill.get("applicationId")),
+        ("intent", skill.get("intent")),
+        ("inputs", contract.get("inputs")),
+        ("verification", contract.get("verification")),
+        ("agent", skill.get("agent")),
+        ("keywords", skill.get("keywords")),
     )
     yield "  files:"
     yield from (f"    {path}" for path in (skill["skillFile"], *skill["scripts"], *skill["artifacts"]))
@@ -245,8 +225,7 @@ def config_blocks(document: Document) -> Iterator[Block]:
 
 def client_blocks(document: Document) -> Iterator[Block]:
     """The MCP clients whose configuration can be printed."""
-    rows = [(client["name"], client["title"], client["file"]) for client in document["clients"]]
-    yield Table(("NAME", "CLIENT", "FILE"), rows)
+    yield table(document["clients"], {"NAME": "name", "CLIENT": "title", "FILE": "file"})
     yield "print the configuration of one with 'clawperator mcp config <name>'"
 
 
@@ -257,7 +236,7 @@ def written_blocks(document: Document) -> Iterator[Block]:
 
 def schemas_blocks(document: Document) -> Iterator[Block]:
     rows = document["schemas"]
-    yield Table(("NAME", "DESCRIPTION"), [(row["name"], row["description"]) for row in rows])
+    yield table(rows, {"NAME": "name", "DESCRIPTION": "description"})
     yield f"{count(len(rows), 'schema')}; print one with 'clawperator schema <name>'"
 
 
@@ -271,8 +250,8 @@ def log_line(entry: Any, text: str) -> Line:
     shown: Part = f"{level:<5}"
     if level in ("warn", "error"):
         shown = Painted(f"{level:<5}", "yellow" if level == "warn" else "red")
-    facts = f"  {scalar(more)}" if more else ""
-    return (Painted(_local_time(entry["ts"]), "dim"), " ", shown, f" {event}{message}", Painted(facts, "dim"))
+    rest = Painted(f"  {scalar(more)}" if more else "", "dim")
+    return (Painted(_local_time(entry["ts"]), "dim"), " ", shown, f" {event}{message}", rest)
 
 
 def _local_time(stamp: str) -> str:

@@ -7,14 +7,15 @@ import msgspec
 
 from clawperator._base.text import count
 from clawperator.api.results import read_count
-from clawperator.cli.text.layout import Block, Line, Painted, Part, Table, state
-from clawperator.cli.text.values import scalar, seconds
+from clawperator.cli.text.layout import Block, Fields, Line, Painted, Part, Table, state
+from clawperator.cli.text.values import scalar, seconds, table
 from clawperator.contract.action_params import is_snapshot
 from clawperator.contract.execution import Action, Plan
 from clawperator.contract.results import ExecutionResult, StepResult
 
 _ContentRenderer = Callable[[Mapping[str, str]], Iterator[Block]]
-_MATCH_COLUMNS = ("REF", "ROLE", "LABEL", "ID", "STATES", "BOUNDS")
+_MATCH_MEMBERS = ("ref", "role", "label", "resourceId", "states", "bounds")
+_MATCH_COLUMNS = dict(zip(("REF", "ROLE", "LABEL", "ID", "STATES", "BOUNDS"), _MATCH_MEMBERS, strict=True))
 
 
 def execution_blocks(result: ExecutionResult, plan: Plan | None) -> Iterator[Block]:
@@ -36,10 +37,6 @@ def execution_blocks(result: ExecutionResult, plan: Plan | None) -> Iterator[Blo
             yield from _indented(_step_blocks(step, action))
         else:
             yield (head, *_sentence(step, action))
-    yield from _not_run(steps, actions)
-
-
-def _not_run(steps: Sequence[StepResult], actions: Mapping[str, Action]) -> Iterator[Line]:
     done = {step.id for step in steps}
     for number, action in enumerate(actions.values(), 1):
         if action.id not in done:
@@ -50,12 +47,8 @@ def _indented(blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
         if isinstance(block, Table):
             yield Table(block.columns, block.rows, block.indent + 3)
-        elif isinstance(block, tuple):
-            yield ("   ", *block)
-        elif isinstance(block, str):
-            yield "   " + block
-        else:
-            yield block
+        elif not isinstance(block, Fields):  # a line
+            yield ("   ", *(block if isinstance(block, tuple) else (block,)))
 
 
 def _is_content(step: StepResult) -> bool:
@@ -148,23 +141,13 @@ def match_blocks(total: int, matches: Sequence[Mapping[str, Any]]) -> Iterator[B
     if not total:
         yield "no elements match"
         return
-    rows = [_match_row(match) for match in matches]
-    yield Table(_MATCH_COLUMNS, rows)
+    yield table(matches, _MATCH_COLUMNS)
     for match in matches:
         if flags := match.get("flags"):
             yield f"flags that select {match.get('ref') or 'it'}, '{match.get('label', '')}':"
             yield from (f"  {line}" for line in flags)
     if total > len(matches):
         yield f"{len(matches)} of {total} matches; all: add --limit {total}"
-
-
-def _match_row(match: Mapping[str, Any]) -> list[Part]:
-    return [
-        *(str(match.get(name, "")) for name in ("ref", "role", "label")),
-        str(match.get("resourceId", "")),
-        scalar(match.get("states", [])),
-        str(match.get("bounds", "")),
-    ]
 
 
 def _decoded(data: Mapping[str, str], name: str) -> list[Any]:
@@ -182,5 +165,4 @@ def plan_blocks(document: Mapping[str, Any]) -> Iterator[Block]:
     actions = plan["actions"]
     facts = f": {count(len(actions), 'action')}, timeout {seconds(plan['timeoutMs'])}"
     yield ("dry run, nothing was sent" if is_dry else state("valid"), facts)
-    rows = [(str(action["id"]), str(action["type"]), scalar(action.get("params", {}))) for action in actions]
-    yield Table(("ID", "ACTION", "PARAMETERS"), rows, 2)
+    yield table(actions, {"ID": "id", "ACTION": "type", "PARAMETERS": "params"}, indent=2)

@@ -40,7 +40,8 @@ def readable_result(result: CommandResult, call: Call | None) -> ReadableResult:
 def readable_error(error: ClawError, code: int) -> ReadableResult:
     """An error on stderr; what was done before it, on stdout."""
     document = error.document()
-    done = _stdout(_done_before(document))
+    is_skill_run = "skillResult" in document and "durationMs" in document
+    done = _stdout(reports.skill_run_blocks(document) if is_skill_run else ())
     return ReadableResult(done, _stderr(_problem_lines(document)), code)
 
 
@@ -71,12 +72,6 @@ def _operation_renderer(call: Call | None) -> Renderer | None:
     text = find_operation(call.name).text
     render: Renderer | None = resolve_handler(text) if text else None
     return render
-
-
-def _done_before(document: Mapping[str, Any]) -> Iterator[Block]:
-    """What a failed command did: the run of a skill."""
-    if "skillResult" in document and "durationMs" in document:
-        yield from reports.skill_run_blocks(document)
 
 
 # Errors

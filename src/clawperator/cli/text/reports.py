@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clawperator._base.text import count
-from clawperator.cli.text.layout import Block, Fields, Line, Painted, Part, Table, state
-from clawperator.cli.text.values import document_blocks, scalar, seconds, warning_lines
+from clawperator.cli.text.layout import Block, Colour, Line, Painted, Part, Table, state
+from clawperator.cli.text.values import document_blocks, facts, scalar, seconds, table, warning_lines
 from clawperator.contract.skill_result import FRAME_MARKER
 
 if TYPE_CHECKING:
     from clawperator.recording.describe import Description
 
 Document = Mapping[str, Any]
-_MARKS: Mapping[str, Part] = {
-    "[OK]": Painted("[OK]", "green"),
-    "[WARN]": Painted("[WARN]", "yellow"),
-    "[FAIL]": Painted("[FAIL]", "red"),
-}
+_COLOURS: Mapping[str, Colour] = {"[OK]": "green", "[WARN]": "yellow", "[FAIL]": "red"}
 _HEADINGS = ("Clawperator doctor", "Critical", "Advisory", "Repairs", "Next actions")
 
 
@@ -30,9 +26,9 @@ def doctor_blocks(document: Document) -> Iterator[Block]:
     report = msgspec.convert(document, Report)
     for line in report_text(report).splitlines():
         word = line.strip().partition(" ")[0]
-        if word in _MARKS:
+        if word in _COLOURS:
             before, _, after = line.partition(word)
-            yield (before, _MARKS[word], after)
+            yield (before, Painted(word, _COLOURS[word]), after)
         elif line.startswith("Overall: "):
             yield ("Overall: ", Painted(line.removeprefix("Overall: "), "green" if report.criticalOk else "red"))
         else:
@@ -52,38 +48,27 @@ def compatibility_blocks(found: Document) -> Iterator[Block]:
 
 def compare_blocks(report: Document) -> Iterator[Block]:
     """The outcome of a comparison, its reasons, and the path step by step."""
-    is_match = report["outcome"] in _matches()
+    from clawperator.recording.compare.compare import MATCHES
+
+    is_match = report["outcome"] in MATCHES
     yield (Painted(report["outcome"], "green" if is_match else "red"), f": {report['summary']}")
     coverage, actual = report["baselineCoverage"], report["actual"]
-    yield Fields(
-        [
-            ("run", f"{actual['skillId']} ({actual['status']})"),
-            ("verification", state(report["terminalVerificationStatus"])),
-            ("path", "the same" if report["pathMatches"] else Painted("differs", "yellow")),
-            ("checkpoints", f"{coverage['covered']} of the baseline's {coverage['declared']}"),
-            ("strategy", f"{report['normalizationStrategy']}, {report['compareMode']}"),
-            ("reason", report.get("reason", "")),
-        ],
-        2,
+    yield facts(
+        ("run", f"{actual['skillId']} ({actual['status']})"),
+        ("verification", state(report["terminalVerificationStatus"])),
+        ("path", "the same" if report["pathMatches"] else Painted("differs", "yellow")),
+        ("checkpoints", f"{coverage['covered']} of the baseline's {coverage['declared']}"),
+        ("strategy", f"{report['normalizationStrategy']}, {report['compareMode']}"),
+        ("reason", report.get("reason")),
     )
     yield from _divergence(report)
-    rows = [
-        (state(row["relation"]), row["checkpoint"], state(row.get("actualStatus", "")), row.get("note", ""))
-        for row in report.get("alignment", ())
-    ]
-    if rows:
-        yield Table(("RELATION", "CHECKPOINT", "STATUS", "NOTE"), rows, 2)
+    columns = {"RELATION": "relation", "CHECKPOINT": "checkpoint", "STATUS": "actualStatus", "NOTE": "note"}
+    yield table(report.get("alignment", ()), columns, indent=2)
     if omitted := report.get("alignmentOmitted"):
         yield f"  … {omitted} more rows; --json has all"
     yield from warning_lines(report.get("warnings"))
     if hint := report.get("hint"):
         yield f"hint: {hint}"
-
-
-def _matches() -> tuple[str, ...]:
-    from clawperator.recording.compare.compare import MATCHES
-
-    return MATCHES
 
 
 def _divergence(report: Document) -> Iterator[Line]:
@@ -101,38 +86,23 @@ def _divergence(report: Document) -> Iterator[Line]:
 
 def replay_blocks(report: Document) -> Iterator[Block]:
     """A replay, or with --dry-run its plan: each recorded step and how it was proved."""
-    steps = report["steps"]
+    steps = [{**step, "seq": f"[{step['seq']}]"} for step in report["steps"]]
     if report.get("dryRun"):
         yield f"dry run: {report['sessionId']} would replay {count(report['stepCount'], 'step')}"
-        rows = [
-            (
-                f"[{step['seq']}]",
-                step["description"],
-                scalar(step.get("locators", [])),
-                step.get("refusal") or step.get("note") or "",
-            )
-            for step in steps
-        ]
+        rows = [{**step, "note": step.get("refusal") or step.get("note")} for step in steps]
         if closes := report.get("closes"):
             yield f"closes first: {', '.join(closes)}"
-        yield Table(("SEQ", "STEP", "FOUND BY", "NOTE"), rows, 2)
+        columns = {"SEQ": "seq", "STEP": "description", "FOUND BY": "locators", "NOTE": "note"}
+        yield table(rows, columns, indent=2)
         yield from warning_lines(report.get("warnings"))
         return
     proved = f"{report['provedCount']} of {count(report['stepCount'], 'step')} proved on {report['deviceId']}"
     yield (Painted("replayed", "green") if report["ok"] else Painted("failed", "red"), f": {proved}")
     if closed := report.get("closedApps"):
         yield f"closed first: {', '.join(closed)}"
-    outcomes = [
-        (
-            f"[{step['seq']}]",
-            state(step["status"]),
-            step["description"],
-            step.get("foundBy", ""),
-            step.get("evidence") or step.get("error", {}).get("code", ""),
-        )
-        for step in steps
-    ]
-    yield Table(("SEQ", "STATUS", "STEP", "FOUND BY", "EVIDENCE"), outcomes, 2)
+    rows = [{**step, "evidence": step.get("evidence") or step.get("error", {}).get("code")} for step in steps]
+    found = {"FOUND BY": "foundBy", "EVIDENCE": "evidence"}
+    yield table(rows, {"SEQ": "seq", "STATUS": "status", "STEP": "description", **found}, indent=2)
     yield from warning_lines((report["skillResult"].get("diagnostics") or {}).get("warnings"))
 
 
@@ -159,7 +129,7 @@ def skill_run_blocks(run: Document) -> Iterator[Block]:
     diagnostics = result.get("diagnostics") or {}
     yield from warning_lines(diagnostics.get("warnings"))
     for name, text in (("output", run.get("output", run.get("stdout", ""))), ("stderr", run.get("stderr", ""))):
-        lines = _own_output(text)
+        lines = text.partition(f"{FRAME_MARKER}\n")[0].strip().splitlines()  # without the frame of the result
         if lines:
             yield f"  {name}:"
             yield from (f"    {line}" for line in lines)
@@ -177,12 +147,6 @@ def _evidence(evidence: Any) -> str:
     if not isinstance(evidence, Mapping):
         return ""
     return scalar(evidence.get("value", evidence.get("text", "")))
-
-
-def _own_output(text: str) -> list[str]:
-    """The lines that a script printed, without the frame of its result."""
-    own = text.partition(f"{FRAME_MARKER}\n")[0] if FRAME_MARKER in text else text
-    return own.strip().splitlines()
 
 
 def validated_blocks(document: Document) -> Iterator[Block]:
@@ -217,8 +181,8 @@ def exported_blocks(document: Document) -> Iterator[Block]:
 def repaired_blocks(document: Document) -> Iterator[Block]:
     kept, dropped = count(document["eventCount"], "event"), document["droppedCount"]
     yield f"wrote {kept} of {document['sessionId']} to {document['outputFile']}; dropped {count(dropped, 'line')}"
-    rows = [(str(row["fileLine"]), str(row["bytes"]), row["reason"]) for row in document["dropped"]]
-    yield Table(("LINE", "BYTES", "REASON"), rows, 2)
+    rows = document["dropped"]
+    yield table(rows, {"LINE": "fileLine", "BYTES": "bytes", "REASON": "reason"}, indent=2)
     if dropped > len(rows):
         yield f"  … {dropped - len(rows)} more"
 
@@ -239,14 +203,8 @@ def report_blocks(document: Document) -> Iterator[Block]:
     """Where a report was written, and what it is about."""
     what = f"{document['kind'].lower()} {document['title']}"
     yield f"wrote the report of {what} to {document['outputFile']}"
-    yield Fields(
-        [
-            ("outcome", document.get("outcome", "")),
-            ("rows", str(document["rowCount"])),
-            ("screens", str(document["screenCount"])),
-        ],
-        2,
-    )
+    outcome, rows, screens = (document.get(name) for name in ("outcome", "rowCount", "screenCount"))
+    yield facts(("outcome", outcome), ("rows", rows), ("screens", screens))
     yield from warning_lines(document.get("warnings"))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from clawperator.cli.text.layout import Block, Fields, Line, Painted, Part, Table, state
 
 # Members whose value is a state or a verdict.
-_STATES = ("status", "state", "outcome", "effect")
+_STATES = ("status", "state", "outcome", "effect", "relation", "actualStatus")
 _DEEPEST = 6
 _SECOND_MS = 1000
 
@@ -59,6 +59,22 @@ def warning_lines(texts: Any) -> Iterator[Line]:
     """The warnings of a document; none when it has no such list."""
     for text in texts if isinstance(texts, list | tuple) else ():
         yield (Painted("warning: ", "yellow"), str(text))
+
+
+def facts(*pairs: tuple[str, Any]) -> Fields:
+    """Names and values below a line."""
+    return Fields([(name, value if isinstance(value, Painted) else scalar(value)) for name, value in pairs], 2)
+
+
+def table(
+    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], empty: str = "", indent: int = 0
+) -> Table | str:
+    """A member of each row below each heading, or the text ``empty`` when there are no rows."""
+    if empty and not rows:
+        return empty
+    return Table(
+        tuple(columns), [[_value(name, row.get(name)) for name in columns.values()] for row in rows], indent
+    )
 
 
 def document_blocks(value: Any, indent: int = 0) -> Iterator[Block]:

@@ -176,7 +176,10 @@ class HttpApp:
             await exchange.fail(error_response(_cut_off()), receive)
             raise
         except Exception as e:  # noqa: BLE001 - a defect must not end the server, nor reach the client
-            _log_defect(e)
+            import traceback
+
+            log_event("serve.http.error", type(e).__name__, level="error", status="500")
+            trace("".join(traceback.format_exception(e)))  # with --verbose
             await exchange.fail(error_response(internal_error()), receive)
         finally:
             exchange.log()
@@ -290,18 +293,6 @@ class _Exchange:
 
 
 def _cut_off() -> ClawError:
-    return ClawError(
-        "SERVER_STOPPING",
-        "the server stopped before the call ended; what it began may continue",
-        hint="Look at the device before you retry.",
-        operation="serve",
-        after_effect=True,
-    )
-
-
-def _log_defect(error: Exception) -> None:
-    """Report a defect: its kind in the host log, its trace with --verbose."""
-    import traceback
-
-    log_event("serve.http.error", type(error).__name__, level="error", status="500")
-    trace("".join(traceback.format_exception(error)))
+    message = "the server stopped before the call ended; what it began may continue"
+    hint = "Look at the device before you retry."
+    return ClawError("SERVER_STOPPING", message, hint=hint, operation="serve", after_effect=True)

@@ -78,13 +78,8 @@ def _create_token(path: str) -> None:
 
 
 def _invalid(path: str, reason: str, hint: str | None = None) -> ClawError:
-    return ClawError(
-        "TOKEN_FILE_INVALID",
-        f"the token file {path} cannot be used: {reason}",
-        hint=hint,
-        operation="serve",
-        target=path,
-    )
+    message = f"the token file {path} cannot be used: {reason}"
+    return ClawError("TOKEN_FILE_INVALID", message, hint=hint, operation="serve", target=path)
 
 
 class IssuedSecrets:
@@ -97,11 +92,12 @@ class IssuedSecrets:
 
     def issue(self) -> str:
         """Return a new secret. The oldest one ends when there are too many."""
-        self._forget_old()
+        now = time.monotonic()
+        self._ends = {digest: end for digest, end in self._ends.items() if end > now}
         while len(self._ends) >= self._most:
             del self._ends[next(iter(self._ends))]
         secret = secrets.token_urlsafe(_TOKEN_BYTES)
-        self._ends[_digest(secret)] = time.monotonic() + self.seconds
+        self._ends[_digest(secret)] = now + self.seconds
         return secret
 
     def is_valid(self, secret: str) -> bool:
@@ -110,10 +106,6 @@ class IssuedSecrets:
     def end(self, secret: str) -> bool:
         """End a secret. Whether it was valid."""
         return self._ends.pop(_digest(secret), 0.0) > time.monotonic()
-
-    def _forget_old(self) -> None:
-        now = time.monotonic()
-        self._ends = {digest: end for digest, end in self._ends.items() if end > now}
 
 
 def _digest(text: str) -> bytes:

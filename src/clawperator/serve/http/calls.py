@@ -74,7 +74,7 @@ class Services(Struct, frozen=True):
 
     @property
     def folder(self) -> WorkingFolder:
-        return WorkingFolder(self.access.options.folder, self.access.options.sessions)
+        return self.access.options.working_folder
 
 
 class HttpCall(Struct, frozen=True):

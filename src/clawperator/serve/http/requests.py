@@ -16,6 +16,7 @@ from clawperator.errors import ClawError
 from clawperator.serve.http.auth import Guard
 from clawperator.serve.http.calls import HttpCall, Services
 from clawperator.serve.http.documents import NoFields, Nothing
+from clawperator.serve.http.sse import wait_for_disconnect
 
 Method = Literal["GET", "POST", "DELETE"]
 # Answers a request in the event loop.
@@ -147,12 +148,8 @@ async def read_body(headers: Mapping[bytes, bytes], receive: Receive, seconds: f
                 "REQUEST_TIMEOUT", f"the body did not arrive within {seconds:g} s", operation="serve"
             ) from None
     if size > MAX_BODY_BYTES:
-        raise ClawError(
-            "PAYLOAD_TOO_LARGE",
-            f"the body is larger than {MAX_BODY_BYTES} bytes",
-            details={"limit": MAX_BODY_BYTES},
-            operation="serve",
-        )
+        problem, limit = f"the body is larger than {MAX_BODY_BYTES} bytes", {"limit": MAX_BODY_BYTES}
+        raise ClawError("PAYLOAD_TOO_LARGE", problem, details=limit, operation="serve")
     if size and kind and kind != b"application/json" and not kind.endswith(b"+json"):
         shown = kind.decode("latin-1")[:80]
         raise ClawError("UNSUPPORTED_MEDIA_TYPE", f"the body is {shown!r}, not JSON", operation="serve")
@@ -172,7 +169,7 @@ def replayed(body: bytes, receive: Receive) -> Receive:
 async def while_connected(receive: Receive, waiting: Coroutine[Any, Any, T]) -> T:
     """The result of a wait, which ends when the client disconnects. The request must have been read."""
     result = asyncio.ensure_future(waiting)
-    disconnect = asyncio.ensure_future(_wait_for_disconnect(receive))
+    disconnect = asyncio.ensure_future(wait_for_disconnect(receive))
     try:
         await asyncio.wait((result, disconnect), return_when=asyncio.FIRST_COMPLETED)
         if not result.done():
@@ -181,11 +178,6 @@ async def while_connected(receive: Receive, waiting: Coroutine[Any, Any, T]) -> 
     finally:
         result.cancel()
         disconnect.cancel()
-
-
-async def _wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _document(route: HttpRoute, body: bytes) -> dict[str, Any]:

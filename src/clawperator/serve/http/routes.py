@@ -21,7 +21,7 @@ from clawperator.serve.http.auth import Guard
 from clawperator.serve.http.calls import HttpCall, Services
 from clawperator.serve.http.errors import success_response
 from clawperator.serve.http.openapi import describe_routes
-from clawperator.serve.http.requests import EXECUTION_SECONDS, HttpRoute, Method, headers_of
+from clawperator.serve.http.requests import EXECUTION_SECONDS, JSON, Endpoint, HttpRoute, Method, headers_of
 from clawperator.serve.page import handlers as page
 from clawperator.serve.page.files import ASSET_PATH, MEDIA_TYPES, asset_response, page_response
 
@@ -38,22 +38,6 @@ _RUN = (
 )
 
 # Endpoints
-
-
-def _page(_: d.NoFields, __: Scope, ___: Guard, ____: Services) -> ASGIApp:
-    return page_response()
-
-
-def _asset(request: d.FileNameRequest, __: Scope, ___: Guard, ____: Services) -> ASGIApp:
-    return asset_response(request.name)
-
-
-def _health(_: d.NoFields, __: Scope, ___: Guard, ____: Services) -> ASGIApp:
-    return success_response(d.Health(__version__))
-
-
-def _openapi(_: d.NoFields, __: Scope, ___: Guard, ____: Services) -> ASGIApp:
-    return Response(_description(), media_type="application/json")
 
 
 @cache
@@ -109,11 +93,9 @@ def operation_routes() -> tuple[HttpRoute, ...]:
 
 
 def _operation_route(operation: Operation) -> HttpRoute:
-    method, path = operation.route.split()
-    return HttpRoute(
-        method=msgspec.convert(method, Method),
-        path=path,
-        summary=operation.summary,
+    return _row(
+        operation.route,
+        operation.summary,
         request=_request_of(operation),
         answer=_answer_of(operation),
         work=partial(_run_operation, operation),
@@ -157,21 +139,22 @@ def _run_operation(operation: Operation, request: Any, http: HttpCall) -> Any:
 # The table
 
 
-def _endpoint(route: str, summary: str, endpoint: Callable[..., ASGIApp], **columns: Any) -> HttpRoute:
-    """A route that is answered in the event loop."""
+def _row(route: str, summary: str, **columns: Any) -> HttpRoute:
     method, path = route.split()
-    request = next(iter(endpoint.__annotations__.values()))
-    own = msgspec.convert(method, Method)
-    return HttpRoute(method=own, path=path, summary=summary, request=request, endpoint=endpoint, **columns)
+    return HttpRoute(method=msgspec.convert(method, Method), path=path, summary=summary, **columns)
+
+
+def _endpoint(route: str, summary: str, endpoint: Endpoint, **columns: Any) -> HttpRoute:
+    """A route that is answered in the event loop."""
+    return _row(route, summary, endpoint=endpoint, **columns)
 
 
 def _route(route: str, summary: str, work: Callable[[Any, HttpCall], Any], **columns: Any) -> HttpRoute:
     """A route whose work runs in a thread. The annotations of the work are the request and the answer."""
-    method, path = route.split()
     if "request" not in columns:
         shapes = list(work.__annotations__.values())
         columns = {"request": shapes[0], "answer": shapes[-1], **columns}
-    return HttpRoute(method=msgspec.convert(method, Method), path=path, summary=summary, work=work, **columns)
+    return _row(route, summary, work=work, **columns)
 
 
 def _run_route(route: str, summary: str, work: Callable[[Any, HttpCall], Any], **columns: Any) -> HttpRoute:
@@ -199,21 +182,31 @@ def _touch_route(route: str, summary: str, work: Callable[[Any, HttpCall], Any])
 
 
 ROUTES: tuple[HttpRoute, ...] = (
-    _endpoint("GET /", "The page for browsers.", _page, public=True, media_types=("text/html",)),
+    _endpoint(
+        "GET /", "The page for browsers.", lambda *_: page_response(), public=True, media_types=("text/html",)
+    ),
     _endpoint(
         f"GET {ASSET_PATH}",
         "A style, script or picture of the page.",
-        _asset,
+        lambda request, *_: asset_response(request.name),
+        request=d.FileNameRequest,
         errors=("ROUTE_NOT_FOUND",),
         public=True,
         media_types=tuple(sorted(MEDIA_TYPES.values())),
     ),
-    _endpoint("GET /health", "Whether the server runs.", _health, answer=d.Health, public=True),
-    _endpoint("GET /openapi.json", "This description.", _openapi),
+    _endpoint(
+        "GET /health",
+        "Whether the server runs.",
+        lambda *_: success_response(d.Health(__version__)),
+        answer=d.Health,
+        public=True,
+    ),
+    _endpoint("GET /openapi.json", "This description.", lambda *_: Response(_description(), media_type=JSON)),
     _endpoint(
         "POST /session",
         "Exchange the token, or a code of --open, for the cookie of a browser session.",
         _open_session,
+        request=d.SessionRequest,
         errors=("UNAUTHORIZED",),
         public=True,
     ),

@@ -129,13 +129,9 @@ class HttpServer:
     ) -> None:
         self.token_file = options.token_file or default_token_file()
         if not is_loopback(options.host) and not options.allow_remote:
-            raise ClawError(
-                "USAGE",
-                f"the host {options.host} can be reached from other computers",
-                hint="Add --allow-remote to serve them, or leave --host out.",
-                operation="serve",
-                target=options.host,
-            )
+            message = f"the host {options.host} can be reached from other computers"
+            hint = "Add --allow-remote to serve them, or leave --host out."
+            raise ClawError("USAGE", message, hint=hint, operation="serve", target=options.host)
         token = load_token(self.token_file)
         self._socket = _bind(options.host, options.port)
         names = () if is_loopback(options.host) else (socket.gethostname().lower(),)
@@ -164,38 +160,33 @@ class HttpServer:
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, protocol, _, where = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        bound = socket.socket(family, kind, protocol)
-    except (OSError, ValueError) as e:
-        raise _not_bound(host, port, e) from e
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if hasattr(socket, "TCP_USER_TIMEOUT"):
-            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MS)
-        bound.bind(where)
-        bound.listen(256)
-    except OSError as e:
-        bound.close()
-        raise _not_bound(host, port, e) from e
-    return bound
+    with contextlib.ExitStack() as stack:
+        try:
+            family, kind, protocol, _, where = socket.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+            bound = stack.enter_context(socket.socket(family, kind, protocol))
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if hasattr(socket, "TCP_USER_TIMEOUT"):
+                bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MS)
+            bound.bind(where)
+            bound.listen(256)
+        except (OSError, ValueError) as e:
+            raise _not_bound(host, port, e) from e
+        stack.pop_all()  # it stays open
+        return bound
 
 
 def _not_bound(host: str, port: int, error: OSError | ValueError) -> ClawError:
-    in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+    number = error.errno if isinstance(error, OSError) else None
+    message = f"cannot listen on port {port} of {host}: {why(error)}"
+    if number == errno.EADDRINUSE:
+        message = f"port {port} of {host} is in use"
     hint = "Check the address of --host."
-    if in_use or (isinstance(error, OSError) and error.errno == errno.EACCES):
+    if number in (errno.EADDRINUSE, errno.EACCES):
         hint = "Choose another port: run 'clawperator serve --port 0' to use any free one."
-    return ClawError(
-        "SERVER_START_FAILED",
-        f"port {port} of {host} is in use" if in_use else f"cannot listen on port {port} of {host}: {why(error)}",
-        hint=hint,
-        details={"host": host, "port": port},
-        operation="serve",
-        target=f"{host}:{port}",
-    )
+    details, target = {"host": host, "port": port}, f"{host}:{port}"
+    return ClawError("SERVER_START_FAILED", message, hint=hint, details=details, operation="serve", target=target)
 
 
 class _GracefulServer(uvicorn.Server):

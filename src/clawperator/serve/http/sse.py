@@ -132,12 +132,9 @@ class EventHub:
         if self._is_closed:
             raise ClawError("SERVER_STOPPING", "the server is stopping", operation="serve")
         if len(self._clients) >= self.limits.clients:
-            raise ClawError(
-                "SERVER_BUSY",
-                f"{len(self._clients)} clients read events; there may be no more",
-                hint="Close another client, then connect again.",
-                operation="serve",
-            )
+            message = f"{len(self._clients)} clients read events; there may be no more"
+            hint = "Close another client, then connect again."
+            raise ClawError("SERVER_BUSY", message, hint=hint, operation="serve")
         client = EventClient(self.limits)
         connected = {"code": "CONNECTED", "message": "connected to the events of this server"}
         client.add(_frame(HEARTBEAT, msgspec.json.encode(connected)))
@@ -174,7 +171,7 @@ class EventHub:
     async def stream(self, client: EventClient, receive: Receive, send: Send) -> None:
         """Send events until the client or the server ends. The client must be subscribed."""
         log_event("serve.sse.client.connected", clients=self.client_count)
-        listener = asyncio.ensure_future(_wait_for_disconnect(receive, client))
+        listener = asyncio.ensure_future(_close_when_gone(client, receive))
         try:
             async with asyncio.timeout(self.limits.send_seconds):
                 await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
@@ -206,10 +203,14 @@ class EventHub:
                 return
 
 
-async def _wait_for_disconnect(receive: Receive, client: EventClient) -> None:
+async def _close_when_gone(client: EventClient, receive: Receive) -> None:
+    await wait_for_disconnect(receive)
+    client.close("CLIENT_CLOSED")
+
+
+async def wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    client.close("CLIENT_CLOSED")
 
 
 _REASONS = {

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -17,8 +18,8 @@ import msgspec
 
 from clawperator._base.deadline import limited
 from clawperator.agent.cancellation import TurnDeadline
-from clawperator.agent.model_tools import CompactSession, FinishedTool, describe_call, named_matches, shown_hint
-from clawperator.agent.ports import ToolContext
+from clawperator.agent.model_tools import CompactSession, FinishedTool, describe_call, named_matches, result_text
+from clawperator.agent.ports import ToolContext, failed_result
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.device.run.host_log import log_event
@@ -52,7 +53,7 @@ def tool_result(tool: str, finished: FinishedTool, notes: tuple[str, ...] = ()) 
     """The result of a call. ``notes`` come first: what an earlier call left behind."""
     shown = finished.shown
     blocks: list[types.ContentBlock] = [types.TextContent(text="\n".join((*notes, shown.text)))]
-    of_apps = [shown.found, shown.screen.text if shown.screen is not None else ""]
+    of_apps = [shown.found, shown.screen.block if shown.screen is not None else ""]
     blocks += [types.TextContent(text=text, _meta={UNTRUSTED: True}) for text in of_apps if text]
     blocks += [types.ImageContent(data=image.data, mime_type=image.media_type) for image in shown.images]
     if shown.is_error:
@@ -62,11 +63,8 @@ def tool_result(tool: str, finished: FinishedTool, notes: tuple[str, ...] = ()) 
 
 def error_result(error: ClawError) -> types.CallToolResult:
     """The result of a call that could not be made."""
-    hint = shown_hint(error)
-    lines = [f"Not done: {error.message}", f"code: {error.code}", *([hint] if hint else [])]
-    return types.CallToolResult(
-        content=[types.TextContent(text="\n".join(lines))], is_error=True, _meta=_error_meta(error)
-    )
+    text = types.TextContent(text=result_text(failed_result(error)))
+    return types.CallToolResult(content=[text], is_error=True, _meta=_error_meta(error))
 
 
 def _error_meta(error: ClawError | None) -> dict[str, Any] | None:
@@ -118,9 +116,8 @@ class McpClient:
 
     def run(self, tool: str, params: Mapping[str, Any], context: ToolContext) -> FinishedTool:
         """Run a tool, in a thread. References and changes belong to the device of the call."""
-        return _recent(self._sessions, context.device or "", _MOST_DEVICES, self._new_session).run(
-            tool, params, context
-        )
+        made = partial(CompactSession, self._registry, with_images=True)
+        return _recent(self._sessions, context.device or "", _MOST_DEVICES, made).run(tool, params, context)
 
     def note(self, texts: list[str]) -> None:
         self._notes = [*self._notes, *texts][-_MOST_NOTES:]
@@ -128,9 +125,6 @@ class McpClient:
     def take_notes(self) -> tuple[str, ...]:
         notes, self._notes = tuple(self._notes), []
         return notes
-
-    def _new_session(self) -> CompactSession:
-        return CompactSession(self._registry, with_images=True)
 
 
 class McpClients:

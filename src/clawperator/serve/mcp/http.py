@@ -54,12 +54,8 @@ class _LimitedSessions:
         if scope["path"] != MCP_PATH:
             raise ClawError("ROUTE_NOT_FOUND", f"there is no path {scope['path'][:80]!r}", operation="serve")
         if scope["method"] not in ("POST", "DELETE"):
-            raise ClawError(
-                "METHOD_NOT_ALLOWED",
-                f"{MCP_PATH} does not have the method {scope['method'][:16]}",
-                operation="serve",
-                target=MCP_PATH,
-            )
+            message = f"{MCP_PATH} does not have the method {scope['method'][:16]}"
+            raise ClawError("METHOD_NOT_ALLOWED", message, operation="serve", target=MCP_PATH)
         given = headers_of(scope).get(_SESSION_HEADER)
         session, status = given, 0
 

@@ -21,7 +21,7 @@ from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, tim
 from clawperator.agent.confinement import WorkingFolder, confine, confining
 from clawperator.agent.instructions import MCP_INSTRUCTIONS, agent_instructions
 from clawperator.agent.model_tools import COMPACT_TOOLS, CompactSession, CompactTool, FinishedTool
-from clawperator.agent.ports import ToolContext
+from clawperator.agent.ports import invalid_call, unknown_tool
 from clawperator.errors import ClawError
 from clawperator.policy.gate import PolicyGate, check_call, enforcing
 from clawperator.serve.access import ServerAccess
@@ -41,41 +41,36 @@ DEVICE = "device"
 # Limits the time of a call.
 CALL_TIMEOUT = "callTimeoutMs"
 _STRING = {"type": "string"}
-_ELEMENT = {"type": "object", "properties": {"ref": _STRING, "role": _STRING, "label": _STRING}}
-# What the structured content of these tools contains.
+
+
+def _object(*required: str, **properties: Any) -> dict[str, Any]:
+    """The schema of an object."""
+    return {"type": "object", "properties": properties, **({"required": [*required]} if required else {})}
+
+
+def _array(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
 # What clients assume of a tool that does not say otherwise.
 _USUAL_HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+# What the structured content of these tools contains.
 OUTPUT_SCHEMAS: dict[str, dict[str, Any]] = {
-    "snapshot": {
-        "type": "object",
-        "properties": {
-            "snapshotId": _STRING,
-            "package": {"type": ["string", "null"]},
-            "kind": {"enum": ["screen", "changes"]},
-            "outline": _STRING,
-        },
-        "required": ["snapshotId", "outline"],
-    },
-    "query": {
-        "type": "object",
-        "properties": {
-            "count": {"type": "integer"},
-            "matches": {"type": "array", "items": _ELEMENT},
-            "text": {"type": ["string", "array"]},
-            "label": _STRING,
-            "value": _STRING,
-        },
-    },
-    "devices": {
-        "type": "object",
-        "properties": {
-            "devices": {
-                "type": "array",
-                "items": {"type": "object", "properties": {"serial": _STRING, "state": _STRING}},
-            }
-        },
-        "required": ["devices"],
-    },
+    "snapshot": _object(
+        *("snapshotId", "outline"),
+        snapshotId=_STRING,
+        package={"type": ["string", "null"]},
+        kind={"enum": ["screen", "changes"]},
+        outline=_STRING,
+    ),
+    "query": _object(
+        count={"type": "integer"},
+        matches=_array(_object(ref=_STRING, role=_STRING, label=_STRING)),
+        text={"type": ["string", "array"]},
+        label=_STRING,
+        value=_STRING,
+    ),
+    "devices": _object("devices", devices=_array(_object(serial=_STRING, state=_STRING))),
 }
 _NOTES_OF = "snapshot"
 _DEVICE_NOTE = "device: serial of the phone, for this and other tools; needed when there are several."
@@ -129,13 +124,8 @@ def read_file(uri: str, folder: WorkingFolder) -> tuple[str, str]:
     path = unquote(uri.removeprefix(FILE_URI))
     kind = next((kind for ending, kind in _ENDINGS.items() if path.endswith(ending)), None)
     if not uri.startswith(FILE_URI) or kind is None or "\0" in path:
-        raise ClawError(
-            "RESOURCE_NOT_FOUND",
-            f"unknown resource {uri[:200]!r}",
-            hint=f"List the resources. The screen is {SCREEN_URI}.",
-            operation="read",
-            target=uri[:200],
-        )
+        message, hint = f"unknown resource {uri[:200]!r}", f"List the resources. The screen is {SCREEN_URI}."
+        raise ClawError("RESOURCE_NOT_FOUND", message, hint=hint, operation="read", target=uri[:200])
     check_call("recording_describe", "read-only", path)
     whole = confine(folder, path, "resources", "read")
     try:
@@ -144,13 +134,9 @@ def read_file(uri: str, folder: WorkingFolder) -> tuple[str, str]:
     except OSError as e:
         raise file_error("FILESYSTEM_FAILED", "read", path, e) from e
     if len(data) > _MOST_BYTES:
-        raise ClawError(
-            "PAYLOAD_TOO_LARGE",
-            f"{path} is larger than {_MOST_BYTES} bytes",
-            hint=f'Call recording with {{"do": "recording_describe", "input": "{path}"}}.',
-            operation="read",
-            target=path,
-        )
+        message = f"{path} is larger than {_MOST_BYTES} bytes"
+        hint = f'Call recording with {{"do": "recording_describe", "input": "{path}"}}.'
+        raise ClawError("PAYLOAD_TOO_LARGE", message, hint=hint, operation="read", target=path)
     return kind[1], data.decode("utf-8", "replace")
 
 
@@ -292,7 +278,7 @@ class _Handlers:
         self._access = access
         self._clients = McpClients(access.registry)
         self._calls = CallRunner()
-        self._folder = WorkingFolder(access.options.folder, access.options.sessions)
+        self._folder = access.options.working_folder
         self._can_choose_device = access.options.device is None
         tools = CompactSession(access.registry).tools
         self._tools = [define(tool, choose_device=self._can_choose_device) for tool in tools]
@@ -310,14 +296,11 @@ class _Handlers:
             seconds = _seconds(params.name, arguments)
         except ClawError as e:
             return error_result(e)
-        client = self._client(context)
         try:
-            finished = await self._run(
-                context, client, device, seconds, lambda own: client.run(params.name, arguments, own)
-            )
+            finished = await self._run(context, params.name, arguments, device, seconds)
         except TurnCancelledError:  # the time of the call is over
             return error_result(timeout_error("call", params.name))
-        return tool_result(params.name, finished, client.take_notes())
+        return tool_result(params.name, finished, self._client(context).take_notes())
 
     async def list_resources(self, _: Any, __: Any) -> types.ListResourcesResult:
         screen = types.Resource(
@@ -367,18 +350,14 @@ class _Handlers:
         return types.GetPromptResult(description="How to operate a phone.", messages=[message])
 
     async def _run(
-        self,
-        context: Any,
-        client: McpClient,
-        device: str | None,
-        seconds: float,
-        work: Callable[[ToolContext], FinishedTool],
+        self, context: Any, tool: str, params: dict[str, Any], device: str | None, seconds: float
     ) -> FinishedTool:
         """Run a tool in its turn. A cancelled call leaves a note about what devices still run."""
+        client = self._client(context)
 
         def call(deadline: TurnDeadline, report: Callable[[str], None]) -> FinishedTool:
             own = self._access.context(deadline)
-            return work(replace(own, device=device or own.device, on_progress=report))
+            return client.run(tool, params, replace(own, device=device or own.device, on_progress=report))
 
         async def progress(elapsed: float, message: str) -> None:
             await context.session.report_progress(elapsed, None, message)
@@ -394,16 +373,13 @@ class _Handlers:
         return self._clients.find(context.request.headers.get(_SESSION_HEADER))
 
     async def _read_screen(self, context: Any) -> str:
-        client = self._client(context)
         try:
-            finished = await self._run(
-                context, client, None, _USUAL_SECONDS, lambda own: client.run(_LOOK, {}, own)
-            )
+            finished = await self._run(context, _LOOK, {}, None, _USUAL_SECONDS)
         except TurnCancelledError:
             raise _protocol_error(timeout_error("read", SCREEN_URI)) from None
         if finished.shown.is_error or finished.shown.screen is None:
             raise _protocol_error(finished.result.error, finished.shown.text)
-        return finished.shown.screen.text
+        return finished.shown.screen.block
 
     def _read_file(self, uri: str) -> tuple[str, str]:
         with enforcing(PolicyGate(self._access.policy)), confining(self._folder):
@@ -417,27 +393,14 @@ class _Handlers:
         if given is None or (self._can_choose_device and isinstance(given, str) and given):
             return given
         reason = "is not a serial" if self._can_choose_device else f"must be {self._access.options.device}"
-        raise ClawError(
-            "TOOL_PAYLOAD_INVALID",
-            f"device {reason}",
-            hint="Call devices for the serials.",
-            operation="call",
-            target=tool,
-        )
+        raise invalid_call(tool, f"device {reason}", "Call devices for the serials.")
 
     def _unknown_tool(self, name: str) -> ClawError:
         if name in COMPACT_TOOLS:
             hint = "Start the server with another permission mode, or allow the tool."
             message = f"{name} is denied: the permissions of this server allow none of its actions"
             return ClawError("PERMISSION_DENIED", message, hint=hint, operation="call", target=name)
-        known = ", ".join(sorted(self._names))
-        return ClawError(
-            "TOOL_NOT_FOUND",
-            f"unknown tool {name[:128]!r}",
-            hint=f"Call one of {known}.",
-            operation="call",
-            target=name[:128],
-        )
+        return unknown_tool(name[:128], f"Call one of {', '.join(sorted(self._names))}.")
 
 
 def _seconds(tool: str, arguments: dict[str, Any]) -> float:
@@ -449,12 +412,8 @@ def _seconds(tool: str, arguments: dict[str, Any]) -> float:
         waits = [value for name in _WAIT_ARGUMENTS if _is_number(value := arguments.get(name))]
         return min(_USUAL_SECONDS + max([0, *waits]) / 1000, _MOST_SECONDS)
     if not _is_number(given) or not _LEAST_SECONDS <= given / 1000 <= _MOST_SECONDS:
-        raise ClawError(
-            "TOOL_PAYLOAD_INVALID",
-            f"{CALL_TIMEOUT} must be a number from {_LEAST_SECONDS * 1000:.0f} to {_MOST_SECONDS * 1000:.0f}",
-            operation="call",
-            target=tool,
-        )
+        limits = f"{_LEAST_SECONDS * 1000:.0f} to {_MOST_SECONDS * 1000:.0f}"
+        raise invalid_call(tool, f"{CALL_TIMEOUT} must be a number from {limits}")
     return given / 1000
 
 

@@ -7,7 +7,6 @@ selector of the element under it, else by its point.
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -24,30 +23,14 @@ from clawperator.contract.selectors import NodeSelector
 from clawperator.device.adb.client import Device, device_flag
 from clawperator.device.backends.host_actions import force_stop
 from clawperator.device.discovery import resolve_device
-from clawperator.device.screen.live_view import CapturedSource, SimulatedSource, live_lease, user_input
+from clawperator.device.screen.live_view import CapturedSource, LiveSource, SimulatedSource, live_lease, user_input
 from clawperator.device.settings import find_operator
 from clawperator.engine.targets import check_target
 from clawperator.errors import ClawError
 from clawperator.policy.gate import check_actions, check_call, check_look
 from clawperator.recording.writing import derived_path, open_output, pretty_json
+from clawperator.serve.http import documents as d
 from clawperator.serve.http.calls import HttpCall
-from clawperator.serve.http.documents import (
-    CloseRequest,
-    DoneAnswer,
-    ElementAnswer,
-    ElementRequest,
-    EventsAnswer,
-    EventsRequest,
-    KeyRequest,
-    LiveRequest,
-    OnDevice,
-    OpenReportRequest,
-    PictureRequest,
-    ReplayAnswer,
-    ReplayRequest,
-    TextRequest,
-    TouchRequest,
-)
 from clawperator.serve.http.errors import DeviceFailure
 from clawperator.serve.page.files import FileAnswer
 from clawperator.serve.page.screen_document import describe_element
@@ -124,7 +107,7 @@ def _point(point: Point) -> dict[str, int]:
 
 def describe_touch(
     serial: str, action: str, params: Mapping[str, Any], screen: Hierarchy | None, touched: Node | None
-) -> DoneAnswer:
+) -> d.DoneAnswer:
     """A touch, with the selector of the node that it touches on the screen."""
     if action != "click":
         start, end = (params[name] for name in ("start", "end"))
@@ -142,7 +125,7 @@ def describe_touch(
     return _done(serial, action, written, ["click", *long], selector_flags(selector))
 
 
-def describe_text(serial: str, typed: str, screen: Hierarchy | None, *, is_typed: bool) -> DoneAnswer:
+def describe_text(serial: str, typed: str, screen: Hierarchy | None, *, is_typed: bool) -> d.DoneAnswer:
     """Typing into the focused field; a password is not shown.
 
     A screen on which the text is typed already gives the whole text of the field.
@@ -172,10 +155,10 @@ def _text(text: str) -> list[str]:
     return [f"--text={text}"] if text.startswith("-") else [text]
 
 
-def _done(serial: str, action: str, params: Mapping[str, Any], words: list[Any], flags: str = "") -> DoneAnswer:
+def _done(serial: str, action: str, params: Mapping[str, Any], words: list[Any], flags: str = "") -> d.DoneAnswer:
     parts = (shlex.join(["clawperator", *map(str, words)]), flags, device_flag(serial))
     made = {"id": "a1", "type": action, "params": dict(params)}
-    return DoneAnswer(serial, " ".join(filter(None, parts)), made)
+    return d.DoneAnswer(serial, " ".join(filter(None, parts)), made)
 
 
 class WaitForState(Struct, frozen=True):
@@ -189,57 +172,50 @@ class WaitForState(Struct, frozen=True):
 # Looking
 
 
-def wait_for_screen(request: LiveRequest, call: HttpCall) -> WaitForState:
+def wait_for_screen(request: d.LiveRequest, call: HttpCall) -> WaitForState:
     check_look("snapshot_ui")
     return WaitForState(_live(request, call), request.since, request.waitMs / 1000)
 
 
-def get_picture(request: PictureRequest, call: HttpCall) -> FileAnswer:
+def get_picture(request: d.PictureRequest, call: HttpCall) -> FileAnswer:
     check_look("take_screenshot")
     return FileAnswer(_live(request, call).picture(), "image/png")
 
 
-def get_element(request: ElementRequest, call: HttpCall) -> ElementAnswer:
+def get_element(request: d.ElementRequest, call: HttpCall) -> d.ElementAnswer:
     check_look("snapshot_ui")
     check_look("query")
     screen = _live(request, call).find_screen(request.screenId)
     node = None if screen is None else screen.node(request.node)
     if screen is None or node is None:
         what = f"node {request.node}" if screen is not None else f"screen {request.screenId}"
-        raise ClawError(
-            "NODE_NOT_FOUND",
-            f"{what} is not known, or not any more",
-            hint="Get the screen again with GET /screen, and use its screenId.",
-            operation="element",
-        )
-    return ElementAnswer(**describe_element(screen, node))
+        message = f"{what} is not known, or not any more"
+        hint = "Get the screen again with GET /screen, and use its screenId."
+        raise ClawError("NODE_NOT_FOUND", message, hint=hint, operation="element")
+    return d.ElementAnswer(**describe_element(screen, node))
 
 
-def _live(request: OnDevice, call: HttpCall) -> WatchedScreen:
+def _live(request: d.OnDevice, call: HttpCall) -> WatchedScreen:
     device = _device(request, call)
-    make = partial(_captured_source, device, request, call)
-    is_simulated = device.endpoint.simulated
-    can_record = call.access.options.backend != "adb"
-    return call.services.screens.open(
-        device.serial,
-        (lambda: SimulatedSource(device.serial, can_record=can_record)) if is_simulated else make,
-        simulated=is_simulated,
-    )
+    is_simulated, backend = device.endpoint.simulated, call.access.options.backend
+
+    def make_source() -> LiveSource:
+        if is_simulated:
+            return SimulatedSource(device.serial, can_record=backend != "adb")
+        package = call.package(request.operatorPackage)
+        return CapturedSource(device, package=package, backend=backend, stop=call.is_stopping)
+
+    return call.services.screens.open(device.serial, make_source, simulated=is_simulated)
 
 
-def _captured_source(device: Device, request: OnDevice, call: HttpCall) -> CapturedSource:
-    package, backend = call.package(request.operatorPackage), call.access.options.backend
-    return CapturedSource(device, package=package, backend=backend, stop=call.is_stopping)
-
-
-def _device(request: OnDevice, call: HttpCall) -> Device:
+def _device(request: d.OnDevice, call: HttpCall) -> Device:
     return resolve_device(call.serial(request.deviceId))
 
 
 # Acting
 
 
-def touch(request: TouchRequest, call: HttpCall) -> DoneAnswer:
+def touch(request: d.TouchRequest, call: HttpCall) -> d.DoneAnswer:
     at = (request.x, request.y)
     to = None if request.toX is UNSET or request.toY is UNSET else (request.toX, request.toY)
     moves = request.kind in ("swipe", "drag")
@@ -254,7 +230,7 @@ def touch(request: TouchRequest, call: HttpCall) -> DoneAnswer:
     return _answer(call, describe_touch(device.serial, action, params, screen, target))
 
 
-def press(request: KeyRequest, call: HttpCall) -> DoneAnswer:
+def press(request: d.KeyRequest, call: HttpCall) -> d.DoneAnswer:
     key, params = request.key, {"key": request.key}
     with _acting(request, call, "press_key", params) as (device, *_):
         user_input(device).press(key)
@@ -262,14 +238,14 @@ def press(request: KeyRequest, call: HttpCall) -> DoneAnswer:
     return _answer(call, _done(device.serial, "press_key", params, words))
 
 
-def close_app(request: CloseRequest, call: HttpCall) -> DoneAnswer:
+def close_app(request: d.CloseRequest, call: HttpCall) -> d.DoneAnswer:
     package, params = request.applicationId, {"applicationId": request.applicationId}
     with _acting(request, call, "close_app", params) as (device, *_):
         force_stop(device, package)
     return _answer(call, _done(device.serial, "close_app", params, ["close", package]))
 
 
-def type_text(request: TextRequest, call: HttpCall) -> DoneAnswer:
+def type_text(request: d.TextRequest, call: HttpCall) -> d.DoneAnswer:
     params = {"text": request.text, "append": True}
     with _acting(request, call, "enter_text", params, focused_field) as (device, before, _):
         user_input(device).type_text(request.text)
@@ -280,7 +256,7 @@ def type_text(request: TextRequest, call: HttpCall) -> DoneAnswer:
 
 @contextmanager
 def _acting(
-    request: OnDevice,
+    request: d.OnDevice,
     call: HttpCall,
     action: str,
     params: dict[str, Any],
@@ -314,7 +290,7 @@ def _screen_now(device: Device, call: HttpCall) -> Hierarchy | None:
         return None
 
 
-def _answer(call: HttpCall, done: DoneAnswer) -> DoneAnswer:
+def _answer(call: HttpCall, done: d.DoneAnswer) -> d.DoneAnswer:
     live = call.services.screens.find(done.deviceId)
     if live is not None:
         live.look_soon()
@@ -332,23 +308,19 @@ _REPORT_POLICY = (
 )
 
 
-def get_events(request: EventsRequest, call: HttpCall) -> EventsAnswer:
+def get_events(request: d.EventsRequest, call: HttpCall) -> d.EventsAnswer:
     check_call("recording_pull", "read-only", request.sessionId)
     device = resolve_device(call.serial(request.deviceId))
     package = find_operator(device, call.package(request.operatorPackage))
     recording = call.services.recordings.get(device, package, request.sessionId, again=request.since == 0)
     recording.read()
     events: list[dict[str, Any]] = recording.events[request.since :]
-    return EventsAnswer(request.sessionId, events, request.since + len(events), recording.left_out)
+    return d.EventsAnswer(request.sessionId, events, request.since + len(events), recording.left_out)
 
 
-def replay(request: ReplayRequest, call: HttpCall) -> ReplayAnswer:
+def replay(request: d.ReplayRequest, call: HttpCall) -> d.ReplayAnswer:
     """Replay a recording. One that stops at a step has a result as well, with the error of that step."""
-    params = {
-        "input": request.input,
-        "keepApps": request.keepApps,
-        "allowCoordinates": request.allowCoordinates,
-    }
+    params = {name: getattr(request, name) for name in ("input", "keepApps", "allowCoordinates")}
     context = replace(call.access.context(call.deadline), device=call.serial(request.deviceId))
     try:
         ran = call.access.registry.call(ToolCall("recording_replay", params), context)
@@ -360,10 +332,10 @@ def replay(request: ReplayRequest, call: HttpCall) -> ReplayAnswer:
     out = call.path(derived_path(source, _REPLAY_ENDING), "recording_replay", "write")
     with open_output(out, source, "RECORDING_REPLAY_FAILED") as file:
         file.file.write(pretty_json(ran.result))
-    return ReplayAnswer(out, ran.result)
+    return d.ReplayAnswer(out, ran.result)
 
 
-def open_report(request: OpenReportRequest, call: HttpCall) -> FileAnswer:
+def open_report(request: d.OpenReportRequest, call: HttpCall) -> FileAnswer:
     """A report of the folder. Nothing else is served as a page."""
     check_call("report", "read-only", request.path)
     if not request.path.endswith(_REPORT_ENDING):
@@ -373,11 +345,6 @@ def open_report(request: OpenReportRequest, call: HttpCall) -> FileAnswer:
         with open_regular(path) as file:
             data = file.read(_MAX_REPORT_BYTES)
     except (OSError, ValueError) as e:
-        raise ClawError(
-            "REPORT_FAILED",
-            f"cannot read {request.path}: {why(e)}",
-            hint="Write it first: POST /recordings/report.",
-            operation="report",
-            target=request.path,
-        ) from e
+        message, hint = f"cannot read {request.path}: {why(e)}", "Write it first: POST /recordings/report."
+        raise ClawError("REPORT_FAILED", message, hint=hint, operation="report", target=request.path) from e
     return FileAnswer(data, "text/html", {"Content-Security-Policy": _REPORT_POLICY})

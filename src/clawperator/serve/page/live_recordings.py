@@ -40,12 +40,8 @@ class LiveRecording:
             script = f"{tail} | {command_line('head', '-c', str(_MAX_READ))}"
             answer = run_shell(self._device, script, seconds=_READ_SECONDS, max_bytes=2 * _MAX_READ)
             if answer.stderr and not answer.stdout:
-                raise ClawError(
-                    "RECORDING_SESSION_NOT_FOUND",
-                    f"the recording cannot be read: {answer.complaint}",
-                    operation="recording",
-                    target=self._path,
-                )
+                message = f"the recording cannot be read: {answer.complaint}"
+                raise ClawError("RECORDING_SESSION_NOT_FOUND", message, operation="recording", target=self._path)
             whole, newline, _ = answer.stdout.rpartition(b"\n")
             self._offset += len(whole) + len(newline)
             for line in whole.split(b"\n"):

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
@@ -225,15 +226,10 @@ class WatchedScreen:
             self._publish(self, self._latest)
 
 
-def _facts(state: LiveState) -> tuple[Any, ...]:
-    """What makes a state another one; the id of the screen stands for its nodes."""
-    return tuple(
-        getattr(state, name)
-        for name in (
-            *("pictureId", "screenId", "package", "width", "height", "awake"),
-            *("recording", "busy", "error", "canRecord"),
-        )
-    )
+# What makes a state another one; the id of the screen stands for its nodes.
+_facts = attrgetter(
+    *("pictureId", "screenId", "package", "width", "height", "awake", "recording", "busy", "error", "canRecord")
+)
 
 
 def _user(conflict: ClawError) -> LeaseHolder | None:
@@ -277,12 +273,9 @@ class WatchedScreens:
                 live.close()
             self._screens = {name: one for name, one in self._screens.items() if not one.has_ended}
             if len(self._screens) >= _MAX_DEVICES:
-                raise ClawError(
-                    "SERVER_BUSY",
-                    f"clients look at {_MAX_DEVICES} devices already",
-                    hint="Close the page of another device, then try again.",
-                    operation="serve",
-                )
+                message = f"clients look at {_MAX_DEVICES} devices already"
+                hint = "Close the page of another device, then try again."
+                raise ClawError("SERVER_BUSY", message, hint=hint, operation="serve")
             live = WatchedScreen(
                 serial,
                 make_source(),
@@ -308,13 +301,9 @@ class WatchedScreens:
         if live.state.stateId != since or live.is_closed or not seconds:
             return live.state
         if len(live.readers) >= _MAX_READERS:
-            raise ClawError(
-                "SERVER_BUSY",
-                f"{_MAX_READERS} clients wait for the screen of {live.serial}",
-                hint="Close another page of this device, then try again.",
-                operation="serve",
-                target=live.serial,
-            )
+            message = f"{_MAX_READERS} clients wait for the screen of {live.serial}"
+            hint = "Close another page of this device, then try again."
+            raise ClawError("SERVER_BUSY", message, hint=hint, operation="serve", target=live.serial)
         reader: asyncio.Future[LiveState] = asyncio.get_running_loop().create_future()
         live.readers.add(reader)
         try:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from clawperator._base.text import distance, printable
 from clawperator.contract.action_params import UserChoice
 from clawperator.contract.wire import OPERATOR_PACKAGES
-from clawperator.device.adb.client import Device, command_line, run_shell
+from clawperator.device.adb.client import Device, command_line, run_shell, shell_error
 from clawperator.device.users import user_line, user_refusal, user_words
 from clawperator.errors import ClawError
 
@@ -65,13 +65,9 @@ def list_packages(
     script = user_line("pm", "list", "packages", user=user, rest=rest, or_plain=True)
     answer = run_shell(device, script, seconds=seconds)
     if answer.code != 0:
-        raise user_refusal(device, answer.complaint) or ClawError(
-            "DEVICE_SHELL_UNAVAILABLE",
-            f"cannot list packages on {device.serial}: {answer.complaint}",
-            hint="Retry when the device has booted.",
-            operation="packages",
-            target=device.serial,
-        )
+        message, hint = f"cannot list packages on {device.serial}", "Retry when the device has booted."
+        error = shell_error(device, f"{message}: {answer.complaint}", hint=hint, operation="packages")
+        raise user_refusal(device, answer.complaint) or error
     lines = (line.strip().partition("package:") for line in answer.text.splitlines())
     names = [name for before, found, name in lines if found and not before]
     # A refused first attempt may have printed a part.

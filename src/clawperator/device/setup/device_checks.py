@@ -11,7 +11,7 @@ from clawperator._base.config import setting
 from clawperator._base.text import one_line
 from clawperator.contract.execution import Plan, new_command_id, new_execution, validate
 from clawperator.contract.wire import accessibility_service
-from clawperator.device.adb.client import Device, device_flag, run_shell, shell_word, target_flags
+from clawperator.device.adb.client import Device, device_flag, run_shell, shell_error, shell_word, target_flags
 from clawperator.device.backends.operator_link import deliver, has_finished
 from clawperator.device.device_states import SUPPORTED, not_ready, read_api, require_supported
 from clawperator.device.discovery import PASSING, READY, list_devices, resolve_device
@@ -96,11 +96,8 @@ def read_facts(device: Device) -> DeviceFacts:
     properties = parse_properties(listed)
     api = read_api(properties.get("ro.build.version.sdk", ""))
     if api is None:
-        raise ClawError(
-            "DEVICE_SHELL_UNAVAILABLE",
-            f"device {device.serial} does not report its Android version: {answer.complaint}",
-            hint="Retry when the device has booted.",
-        )
+        message = f"device {device.serial} does not report its Android version: {answer.complaint}"
+        raise shell_error(device, message, hint="Retry when the device has booted.")
     lines = display.splitlines()
     return DeviceFacts(
         api,

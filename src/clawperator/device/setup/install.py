@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator.contract.wire import OPERATOR_PACKAGES, accessibility_service, notification_listener
-from clawperator.device.adb.client import Device, command_line, run_shell
+from clawperator.device.adb.client import Device, command_line, run_shell, shell_error
 from clawperator.device.adb.sync import install_apk
 from clawperator.device.packages import list_packages
 from clawperator.device.setup.version_check import require_operator
@@ -272,12 +272,9 @@ def _settings(device: Device, verb: str, table: str, *rest: str) -> str:
     )
     answer = run_shell(device, script, seconds=_SECONDS)
     if answer.code != 0:
-        command = " ".join(("settings", verb, table, *rest[:1]))
-        raise ClawError(
-            "DEVICE_SHELL_UNAVAILABLE",
-            f"'{command}' failed on {device.serial}: {answer.complaint}",
-            hint="Turn on 'USB debugging (Security settings)' in the developer options, if the device has it.",
-            operation="settings",
-            target=device.serial,
+        message = (
+            f"'{' '.join(('settings', verb, table, *rest[:1]))}' failed on {device.serial}: {answer.complaint}"
         )
+        hint = "Turn on 'USB debugging (Security settings)' in the developer options, if the device has it."
+        raise shell_error(device, message, hint=hint, operation="settings")
     return answer.text

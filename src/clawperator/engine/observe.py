@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from clawperator._base.text import compile_pattern, trim
-from clawperator.contract.action_params import unsettles
+from clawperator.contract.action_params import UNSETTLED, unsettles
 from clawperator.contract.actions import (
     ReadKeyValuePairParams,
     ReadTextParams,
@@ -34,10 +34,6 @@ Check = Callable[[str], bool]
 _TEMPERATURE = re.compile(r"[-+\u2212]?\d+([.,]\d+)?\s*((?:°\s*)?[CF]?|[℃℉])", re.IGNORECASE)
 _VERSION = re.compile(r"\d+(\.\d+)*")
 _ROWS = ("row", "listitem", "card")
-UNSETTLED = (
-    "snapshot captured without a preceding sleep step; UI may not have settled - consider adding a sleep step "
-    "between click and snapshot_ui"
-)
 NEVER_SETTLED = f"the screen was still changing after {SETTLED_MS} ms"
 _NO_SCREENSHOT = "this driver cannot take screenshots"
 

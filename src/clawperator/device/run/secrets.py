@@ -6,7 +6,7 @@ The recordings that this host started are noted in the product home, because an 
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from msgspec.structs import replace
@@ -24,7 +24,6 @@ from clawperator.ui.privacy import mask
 # Four bytes per character, and the end of the line.
 _MAX_FILE_BYTES = 4 * MAX_MATCHER_VALUE_LENGTH + 2
 _TOO_LONG = f"it is longer than {MAX_MATCHER_VALUE_LENGTH} characters"
-_ENDED = ("RECORDING_NOT_IN_PROGRESS",)
 is_unmasked: ContextVar[bool] = ContextVar("unmasked", default=False)
 
 
@@ -101,20 +100,17 @@ def active_recording(serial: str) -> str | None:
 def note_recordings(serial: str, steps: Iterable[StepResult]) -> None:
     """Note which recording these steps started or stopped."""
     for step in steps:
-        session = step.data.get("sessionId", "")
-        path = _marker(serial)
-        is_start = step.actionType.startswith("start")
         if ACTIONS[step.actionType].family != "recording":
             continue
+        session, path = step.data.get("sessionId", ""), _marker(serial)
+        is_start = step.actionType.startswith("start")
         if is_start and step.success and SESSION_ID.fullmatch(session):
             make_private_folder(os.path.dirname(path))
             with AtomicFile(path, private=True) as out:
                 out.file.write(session.encode())
-        elif not is_start and (step.success or step.data.get("error") in _ENDED):
-            try:
+        elif not is_start and (step.success or step.data.get("error") == "RECORDING_NOT_IN_PROGRESS"):
+            with suppress(FileNotFoundError):
                 os.unlink(path)
-            except FileNotFoundError:
-                continue
 
 
 def _marker(serial: str) -> str:

@@ -84,16 +84,8 @@ _STATES = {
         retryable=False,
     ),
 }
-# Words in the answers of a server that cannot reach a device, and the states they mean.
-_REASONS = {
-    "unauthorized": "unauthorized",
-    "authorizing": "authorizing",
-    "connecting": "connecting",
-    "insufficient permissions": _NO_PERMISSIONS,
-    _NO_PERMISSIONS: _NO_PERMISSIONS,
-    "offline": "offline",
-    "detached": "detached",
-}
+# The states that a server names when it cannot reach a device.
+_NAMED = ("unauthorized", "authorizing", "connecting", _NO_PERMISSIONS, "offline", "detached")
 
 
 def not_ready(serial: str, state: str, connected: tuple[str, ...] = ()) -> ClawError:
@@ -117,7 +109,7 @@ def not_ready(serial: str, state: str, connected: tuple[str, ...] = ()) -> ClawE
 
 def unreachable(serial: str, reason: str) -> ClawError:
     """The error of a device that the server does not connect to. ``reason`` is the server's own text."""
-    text = reason.lower()
+    text = reason.lower().replace("insufficient permissions", _NO_PERMISSIONS)
     if "more than one device" in text:
         return ClawError(
             "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
@@ -125,8 +117,7 @@ def unreachable(serial: str, reason: str) -> ClawError:
             hint="Run 'clawperator devices', and choose one by its USB path, for example usb:1-2.",
             target=serial,
         )
-    known = (state for words, state in _REASONS.items() if words in text)
-    state = None if "not found" in text else next(known, None)
+    state = None if "not found" in text else next((state for state in _NAMED if state in text), None)
     if state is not None:
         return not_ready(serial, state)
     return ClawError(

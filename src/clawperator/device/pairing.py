@@ -120,15 +120,10 @@ def _pair(endpoint: Endpoint, address: str, code: str, seconds: float) -> str:
     if "successfully paired" not in answer.lower():
         reason = one_line(answer.removeprefix("Failed: ").replace(code, "***"), 300)
         reason = reason or "the adb server gave no reason"
-        raise _failed(address, reason, _hint_about(reason))
+        check = "Check the code and the port." if "wrong password" in reason.lower() else _REACH
+        raise _failed(address, reason, f"{check} {_AGAIN}")
     found = _GUID.search(answer)
     return one_line(found[1]) if found else ""
-
-
-def _hint_about(reason: str) -> str:
-    if "wrong password" in reason.lower():
-        return f"Check the code and the port. {_AGAIN}"
-    return f"{_REACH} {_AGAIN}"
 
 
 def _failed(address: str, reason: str, hint: str) -> ClawError:

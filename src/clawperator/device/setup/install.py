@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import astuple
 
 from clawperator.contract.wire import OPERATOR_PACKAGES, accessibility_service, notification_listener
 from clawperator.device.adb.client import Device, command_line, run_shell, shell_error
@@ -44,8 +45,7 @@ class Grants(Struct, frozen=True):
     notificationListener: Grant
 
     def errors(self) -> list[str]:
-        grants = (self.accessibility, self.notification, self.notificationListener)
-        return [grant.error for grant in grants if isinstance(grant.error, str)]
+        return [grant.error for grant in astuple(self) if isinstance(grant.error, str)]
 
 
 class Granted(Struct, frozen=True):
@@ -85,15 +85,8 @@ def grant_permissions(device: Device, package: str) -> Granted:
     grants = _grant_all(device, package)
     _require_all(grants, "GRANT_DEVICE_PERMISSIONS_FAILED", device, package, msgspec.to_builtins(grants))
     message = f"Operator {package} has its permissions on {device.serial}."
-    return Granted(
-        True,
-        device.serial,
-        package,
-        grants.accessibility,
-        grants.notification,
-        grants.notificationListener,
-        message,
-    )
+    accessibility, notification, listener = astuple(grants)
+    return Granted(True, device.serial, package, accessibility, notification, listener, message)
 
 
 def enabled_services(device: Device) -> list[str]:
@@ -118,13 +111,8 @@ def set_up_operator(
     ``seconds`` limits the installation. Without a ``package`` it is the only Operator on the device.
     """
     if not os.path.isfile(apk):
-        raise ClawError(
-            "OPERATOR_APK_NOT_FOUND",
-            f"no such file: {apk}",
-            hint="Give the path of the Operator's APK.",
-            operation="setup",
-            target=apk,
-        )
+        hint = "Give the path of the Operator's APK."
+        raise ClawError("OPERATOR_APK_NOT_FOUND", f"no such file: {apk}", hint=hint, operation="setup", target=apk)
     named = {} if package is None else {"operatorPackage": package}
     try:
         install_apk(device, apk, seconds=seconds)
@@ -265,11 +253,9 @@ def write_setting(device: Device, table: str, name: str, value: str) -> None:
 
 def _settings(device: Device, verb: str, table: str, *rest: str) -> str:
     # Global settings have no user.
-    script = (
-        command_line("settings", verb, table, *rest)
-        if table == "global"
-        else user_line("settings", verb, rest=(table, *rest), or_plain=verb == "get")
-    )
+    script = command_line("settings", verb, table, *rest)
+    if table != "global":
+        script = user_line("settings", verb, rest=(table, *rest), or_plain=verb == "get")
     answer = run_shell(device, script, seconds=_SECONDS)
     if answer.code != 0:
         message = (

@@ -12,14 +12,7 @@ from clawperator.contract.host_actions import (
     StartActivityParams,
 )
 from clawperator.engine.context import ActionContext, StepData, failure, unsupported
-from clawperator.engine.driver import (
-    ActivityControl,
-    AppControl,
-    Driver,
-    LogSource,
-    PackageControl,
-    RotationControl,
-)
+from clawperator.engine.driver import AppControl, ShellControl
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle, try_look
 from clawperator.engine.targets import describe
@@ -33,7 +26,7 @@ def open_app(context: ActionContext, params: OpenAppParams) -> StepData:
     before = try_look(context)
 
     def launch() -> None:
-        if not context.perform(lambda driver: driver.launch(params.applicationId)):
+        if not context.perform(lambda: context.driver.launch(params.applicationId)):
             raise ClawError(
                 "APP_NOT_FOUND",
                 f"no launchable app {params.applicationId} on the device",
@@ -57,7 +50,7 @@ def open_uri(context: ActionContext, params: OpenUriParams) -> StepData:
     before = try_look(context)
 
     def view() -> None:
-        if not context.perform(lambda driver: driver.view(params.uri)):
+        if not context.perform(lambda: context.driver.view(params.uri)):
             raise ClawError(
                 "URI_NOT_HANDLED",
                 f"no app on the device opens {params.uri}",
@@ -74,10 +67,7 @@ def close_app(context: ActionContext, params: CloseAppParams) -> StepData:
     driver = context.driver_or_timeout()
     was_running = not isinstance(driver, AppControl) or driver.is_running(params.applicationId)
 
-    def stop(driver: Driver) -> bool:
-        return isinstance(driver, AppControl) and driver.force_stop(params.applicationId)
-
-    if not context.perform(stop):
+    if not context.perform(lambda: isinstance(driver, AppControl) and driver.force_stop(params.applicationId)):
         data = {"application_id": params.applicationId}
         return failure("UNSUPPORTED_RUNTIME_CLOSE", "this driver cannot close apps", data)
     data = evidence(describe(package=params.applicationId), 1, "force_stop", settle(context, before))
@@ -86,18 +76,12 @@ def close_app(context: ActionContext, params: CloseAppParams) -> StepData:
 
 def start_activity(context: ActionContext, params: StartActivityParams) -> StepData:
     """Start an activity. The host has checked the scheme of its URI."""
-    driver = context.driver_or_timeout()
-    if not isinstance(driver, ActivityControl):
-        raise unsupported("start an activity by its name")
+    shell = _shell(context, "start an activity by its name")
     before = try_look(context)
     given = {"component": params.component, "action": params.action, "uri": params.uri}
     named = {name: value for name, value in given.items() if isinstance(value, str)}
     extras = params.extras if isinstance(params.extras, dict) else {}
-
-    def start(driver: Driver) -> bool:
-        return isinstance(driver, ActivityControl) and driver.start_activity(named, extras)
-
-    if not context.perform(start):
+    if not context.perform(lambda: shell.start_activity(named, extras)):
         raise ClawError(
             "APP_NOT_FOUND",
             f"the device did not start {' '.join(named.values())}",
@@ -108,14 +92,9 @@ def start_activity(context: ActionContext, params: StartActivityParams) -> StepD
 
 
 def rotate(context: ActionContext, params: RotateParams) -> StepData:
-    if not isinstance(context.driver_or_timeout(), RotationControl):
-        raise unsupported("rotate the screen")
+    shell = _shell(context, "rotate the screen")
     before = try_look(context)
-
-    def turn(driver: Driver) -> bool:
-        return isinstance(driver, RotationControl) and driver.rotate(params.orientation)
-
-    if not context.perform(turn):
+    if not context.perform(lambda: shell.rotate(params.orientation)):
         raise ClawError(
             "GESTURE_FAILED",
             f"the device did not rotate to {params.orientation}",
@@ -127,7 +106,7 @@ def rotate(context: ActionContext, params: RotateParams) -> StepData:
 
 def press_key(context: ActionContext, params: PressKeyParams) -> StepData:
     before = try_look(context)
-    if not context.perform(lambda driver: driver.key(params.key)):
+    if not context.perform(lambda: context.driver.key(params.key)):
         return failure("GLOBAL_ACTION_FAILED", f"the device rejected the key {params.key}", {"key": params.key})
     method = "key_event" if params.only_for_host else "global_action"
     data = evidence(describe(key=params.key), 1, method, settle(context, before))
@@ -167,17 +146,20 @@ def revoke_permission(context: ActionContext, params: PermissionParams) -> StepD
 
 
 def read_logcat(context: ActionContext, params: ReadLogcatParams) -> StepData:
-    driver = context.driver_or_timeout()
-    if not isinstance(driver, LogSource):
-        raise unsupported("read the log")
-    lines = driver.read_log(params.applicationId, params.since, params.maxLines)
+    lines = _shell(context, "read the log").read_log(params.applicationId, params.since, params.maxLines)
     return {"application_id": params.applicationId, "line_count": str(len(lines)), "text": "\n".join(lines)}
 
 
-def _package_control(context: ActionContext) -> PackageControl:
+def _package_control(context: ActionContext) -> ShellControl:
     """The driver, for a change of installed apps."""
-    driver = context.driver_or_timeout()
-    if not isinstance(driver, PackageControl):
-        raise unsupported("change installed apps")
+    shell = _shell(context, "change installed apps")
     context.progress.dispatched = True
+    return shell
+
+
+def _shell(context: ActionContext, what: str) -> ShellControl:
+    """The driver, if it has a shell of the device."""
+    driver = context.driver_or_timeout()
+    if not isinstance(driver, ShellControl):
+        raise unsupported(what)
     return driver

@@ -28,7 +28,8 @@ ClickKind = Literal["click", "long_click", "focus"]
 
 TAP_MS = 120
 HOLD_MS = 650
-_KINDS: dict[str, ClickKind] = {
+# The kinds of click that a ``clickType`` names.
+CLICK_KINDS: dict[str, ClickKind] = {
     "default": "click",
     "click": "click",
     "long_click": "long_click",
@@ -56,11 +57,8 @@ class Choice:
     def evidence(self, data: StepData) -> StepData:
         """The evidence of the device, with the node that was chosen."""
         self._context.progress.dispatched = True
-        return {
-            **data,
-            "matched_target": describe_node(self._found[0]),
-            "candidate_count": str(len(self._found)),
-        }
+        target, count = describe_node(self._found[0]), str(len(self._found))
+        return {**data, "matched_target": target, "candidate_count": count}
 
     def failed(self, error: ClawError) -> None:
         """Record whether the device may have done something before an error."""
@@ -93,13 +91,8 @@ _GESTURES: dict[str, Gesture] = {
 }
 
 
-def click_kind(written: str) -> ClickKind:
-    """The kind of click that a ``clickType`` names."""
-    return _KINDS[written]
-
-
 def click(context: ActionContext, params: ClickParams) -> StepData:
-    kind = click_kind(params.clickType)
+    kind = CLICK_KINDS[params.clickType]
     hold_ms = round(params.durationMs) if isinstance(params.durationMs, float | int) else None
     held = {} if hold_ms is None else {"duration_ms": str(hold_ms)}
     if isinstance(params.coordinate, Coordinate):
@@ -126,7 +119,9 @@ def click_node(  # noqa: PLR0913 - the facts of one click
         before, found = look_for(context, matcher, container)
         method = press(context, before.screen, found[0], kind, hold_ms)
         if method is None:
-            raise _not_clickable(found)
+            message = "the matched node is disabled, or the device rejected the click"
+            details = {"matched_target": describe_node(found[0]), "candidate_count": len(found)}
+            raise ClawError("NODE_NOT_CLICKABLE", message, details=details)
         return before, found, method
 
     before, found, method = with_retry(context, retry, attempt)
@@ -166,29 +161,23 @@ def press(
         return None
     if hold_ms is None and holder is not None and isinstance(context.driver, NodeActions):
         # Do not tap the old position of a vanished node: another element may be there now.
-        return f"accessibility_{gesture.action}" if _act(context, holder, gesture.action) else None
+        return f"accessibility_{gesture.action}" if act(context, holder, gesture.action) else None
     x, y = touch_point(screen, node, context.driver.frame(), holder)
     held = gesture.hold_ms if hold_ms is None else hold_ms
-    return gesture.name if context.perform(lambda driver: driver.tap(x, y, held)) else None
+    return gesture.name if context.perform(lambda: context.driver.tap(x, y, held)) else None
 
 
-def _act(context: ActionContext, node: Node, action: NodeAction) -> bool:
-    return context.perform(lambda driver: isinstance(driver, NodeActions) and driver.act(node, action))
+def act(context: ActionContext, node: Node, action: NodeAction) -> bool:
+    """Perform an accessibility action, where the device has them. False when the node does not accept it."""
+    driver = context.driver
+    return context.perform(lambda: isinstance(driver, NodeActions) and driver.act(node, action))
 
 
 def _focus(context: ActionContext, node: Node) -> str | None:
     holder = nearest_self_or_ancestor(node, lambda n: n.flag("focusable"))
-    if holder is not None and _act(context, holder, "focus"):
+    if holder is not None and act(context, holder, "focus"):
         return "accessibility_focus"
-    return "accessibility_select" if _act(context, node, "select") else None
-
-
-def _not_clickable(found: list[Node]) -> ClawError:
-    return ClawError(
-        "NODE_NOT_CLICKABLE",
-        "the matched node is disabled, or the device rejected the click",
-        details={"matched_target": describe_node(found[0]), "candidate_count": len(found)},
-    )
+    return "accessibility_select" if act(context, node, "select") else None
 
 
 def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind, hold_ms: int | None) -> StepData:
@@ -197,7 +186,7 @@ def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind, hol
     where = f"({point.x},{point.y})"
     before = try_look(context)
     under = None if before is None else node_at(before.screen, context.driver.frame(), point.x, point.y)
-    if not context.perform(lambda driver: driver.tap(point.x, point.y, held)):
+    if not context.perform(lambda: context.driver.tap(point.x, point.y, held)):
         raise ClawError(
             "GESTURE_FAILED",
             f"the device rejected a tap at {where}",

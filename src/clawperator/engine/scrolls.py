@@ -8,7 +8,7 @@ from msgspec import Struct
 from clawperator._base.text import whole
 from clawperator.contract.action_params import UI_READINESS
 from clawperator.contract.actions import ScrollAndClickParams, ScrollGestureParams, ScrollParams, ScrollUntilParams
-from clawperator.engine.clicks import click_kind, click_node
+from clawperator.engine.clicks import CLICK_KINDS, click_node
 from clawperator.engine.context import ActionContext, StepData, failure, string_details
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, Settled, evidence, look, settle
@@ -137,7 +137,7 @@ def swipe_once(context: ActionContext, before: ScreenBefore, params: ScrollGestu
     area = container.node.bounds.normalised().intersection(context.driver.frame())
     line = swipe_line(area, params.direction, params.distanceRatio)
     start, end = stroke_in(before.screen, container.node, context.driver.frame(), line)
-    if not context.perform(lambda driver: driver.swipe(start, end, SWIPE_MS)):
+    if not context.perform(lambda: context.driver.swipe(start, end, SWIPE_MS)):
         details = {"matched_target": describe_node(container.node), "candidate_count": container.candidates}
         raise ClawError("GESTURE_FAILED", "the device rejected the swipe", details=details)
     swiped = context.clock.monotonic()
@@ -244,7 +244,7 @@ def _click_found(context: ActionContext, params: Searching, swipes: int) -> Step
     matcher = optional_matcher(params.matcher)
     assert matcher is not None
     retry = params.clickRetry if isinstance(params, ScrollAndClickParams) else UI_READINESS
-    done = click_node(context, matcher, click_kind(params.clickType), retry, optional_matcher(params.container))
+    done = click_node(context, matcher, CLICK_KINDS[params.clickType], retry, optional_matcher(params.container))
     if swipes:
         done["dispatch_method"] = f"{METHOD}+{done['dispatch_method']}"
     return done
@@ -272,7 +272,7 @@ def scroll_until(context: ActionContext, params: ScrollUntilParams) -> StepData:
         "scrolls_executed": str(state.swipes),
         "direction": params.direction,
         "click_after": "true" if params.clickAfter else "false",
-        "click_types": click_kind(params.clickType),
+        "click_types": CLICK_KINDS[params.clickType],
         **_resolved(state.last.container if state.last else None),
     }
     if reason == "TARGET_FOUND" and params.clickAfter:
@@ -351,7 +351,7 @@ def scroll_and_click(context: ActionContext, params: ScrollAndClickParams) -> St
     data = {
         "max_swipes": str(params.maxSwipes),
         "direction": params.direction.capitalize(),
-        "click_types": click_kind(params.clickType),
+        "click_types": CLICK_KINDS[params.clickType],
         "click_after": "true" if params.clickAfter else "false",
         "scrolls_executed": str(state.swipes),
     }

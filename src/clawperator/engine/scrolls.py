@@ -1,5 +1,6 @@
 """Scrolling: once, until a node appears, or until it appears and is clicked."""
 
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from clawperator.contract.action_params import UI_READINESS
 from clawperator.contract.actions import ScrollAndClickParams, ScrollGestureParams, ScrollParams, ScrollUntilParams
 from clawperator.engine.clicks import CLICK_KINDS, click_node
 from clawperator.engine.context import ActionContext, StepData, failure, string_details
-from clawperator.engine.retry import with_retry
+from clawperator.engine.retry import or_none, with_retry
 from clawperator.engine.settle import ScreenBefore, Settled, evidence, look, settle
 from clawperator.engine.targets import (
     describe,
@@ -228,15 +229,10 @@ class ScrollProgress(Struct):
 
 
 def _targets(context: ActionContext, screen: Hierarchy, params: Searching) -> list[Node]:
-    matcher = optional_matcher(params.matcher)
+    matcher, container = optional_matcher(params.matcher), optional_matcher(params.container)
     if matcher is None:
         return []
-    try:
-        return resolve(context, screen, matcher, optional_matcher(params.container))
-    except ClawError as e:
-        if e.code not in _NOT_FOUND_CODES:
-            raise
-        return []
+    return or_none(lambda: resolve(context, screen, matcher, container), *_NOT_FOUND_CODES) or []
 
 
 def _click_found(context: ActionContext, params: Searching, swipes: int) -> StepData:
@@ -257,16 +253,12 @@ def scroll_until(context: ActionContext, params: ScrollUntilParams) -> StepData:
     targets = _targets(context, state.screen, params)
     matcher = optional_matcher(params.matcher)
     if matcher is not None and reason not in ("TARGET_FOUND", "CONTAINER_LOST", *_CONTAINER_ERRORS):
-        try:
-            targets = with_retry(
-                context,
-                UI_READINESS,
-                lambda: resolve(context, context.capture(), matcher, optional_matcher(params.container)),
-            )
-            reason = "TARGET_FOUND"
-        except ClawError as e:
-            if e.code not in _NOT_FOUND_CODES:
-                raise
+        container = optional_matcher(params.container)
+        find = partial(
+            with_retry, context, UI_READINESS, lambda: resolve(context, context.capture(), matcher, container)
+        )
+        if found := or_none(find, *_NOT_FOUND_CODES):
+            targets, reason = found, "TARGET_FOUND"
     data = {
         "termination_reason": reason,
         "scrolls_executed": str(state.swipes),

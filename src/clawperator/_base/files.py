@@ -405,6 +405,15 @@ def file_error(
     return ClawError(code, message, hint=hint, operation=operation, target=path)
 
 
+def unusable_file(  # noqa: PLR0913 - the parts of one error
+    code: str, verb: str, path: str, reason: str, *, hint: str, operation: str = "read", **details: str
+) -> ClawError:
+    """The error of a file that a command cannot use. Its path and the reason are among the details."""
+    message = f"Cannot {verb} {path}: {reason}"
+    details = {"path": path, **details, "reason": reason}
+    return ClawError(code, message, hint=hint, details=details, operation=operation, target=path)
+
+
 def is_same_file(a: str, b: str) -> bool:
     try:
         return os.path.samefile(a, b)

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import msgspec
 
-from clawperator._base.files import AtomicFile, is_same_file, make_folder, why
+from clawperator._base.files import AtomicFile, is_same_file, make_folder, unusable_file, why
 from clawperator.errors import ClawError
 
 
@@ -89,17 +89,10 @@ def open_output(path: str, source: str, code: str, *, make_folders: bool = False
 
 
 def _unwritable(path: str, reason: str, code: str) -> ClawError:
-    return ClawError(
-        code,
-        f"Cannot write {path}: {reason}",
-        hint="Choose a new or a regular output file."
-        if os.path.exists(path) and not os.path.isfile(path)
-        else "Check that the folder of the output file exists, is writable and has free space.",
-        details={"path": path, "reason": reason},
-        operation="write",
-        target=path,
-        retryable=True,
-    )
+    hint = "Check that the folder of the output file exists, is writable and has free space."
+    if os.path.exists(path) and not os.path.isfile(path):
+        hint = "Choose a new or a regular output file."
+    return unusable_file(code, "write", path, reason, hint=hint, operation="write").with_(retryable=True)
 
 
 def derived_path(source: str, ending: str) -> str:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from clawperator._base.files import open_regular
+from clawperator._base.files import open_regular, unusable_file
 from clawperator.api.phone import ConnectedPhone
 from clawperator.device.run.evidence import masked_tree
 from clawperator.device.run.secrets import known_secrets, unmasked
@@ -184,11 +184,5 @@ def _xml(event: Event) -> str | None:
 
 
 def _unusable(path: str, reason: str) -> ClawError:
-    return ClawError(
-        "RECORDING_REPLAY_FAILED",
-        f"Cannot replay {path}: {reason}",
-        hint="Give a recording, or an export that includes its snapshots.",
-        details={"path": path, "reason": reason},
-        operation="read",
-        target=path,
-    )
+    hint = "Give a recording, or an export that includes its snapshots."
+    return unusable_file("RECORDING_REPLAY_FAILED", "replay", path, reason, hint=hint)

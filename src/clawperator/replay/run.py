@@ -155,18 +155,20 @@ def _recorded_point(target: RecordedTarget, screen: Snapshot) -> LocatedTarget:
     return LocatedTarget("coordinate", None, (x, y), f"({x},{y})")
 
 
+def _error(step: ReplayStep, code: str, reason: str, hint: str | None, **details: Any) -> ClawError:
+    """The error of a step that was not performed."""
+    message = f"cannot {step.description}: {reason}"
+    return ClawError(code, message, hint=hint, details={"seq": step.seq, **details}, operation="replay")
+
+
+def _found(nodes: list[Node]) -> dict[str, Any]:
+    return {"candidateCount": len(nodes), "candidates": [_describe(node) for node in nodes[:_MAX_CANDIDATES]]}
+
+
 def _ambiguous(step: ReplayStep, candidates: list[Node]) -> ClawError:
-    return ClawError(
-        "REPLAY_TARGET_AMBIGUOUS",
-        f"cannot {step.description}: {len(candidates)} nodes on the screen match",
-        hint="Nothing was touched. If coordinates are allowed, the recorded position among them decides.",
-        details={
-            "seq": step.seq,
-            "candidateCount": len(candidates),
-            "candidates": _describe_some(candidates),
-        },
-        operation="replay",
-    )
+    hint = "Nothing was touched. If coordinates are allowed, the recorded position among them decides."
+    reason = f"{len(candidates)} nodes on the screen match"
+    return _error(step, "REPLAY_TARGET_AMBIGUOUS", reason, hint, **_found(candidates))
 
 
 def _not_found(step: ReplayStep, screen: Snapshot) -> ClawError:
@@ -177,19 +179,11 @@ def _not_found(step: ReplayStep, screen: Snapshot) -> ClawError:
         nodes = [node for node in clickable if node.package == target.package]
         same_id = [node for node in nodes if target.resource_id and node.resource_id == target.resource_id]
         similar = same_id or [node for node in nodes if target.role and role_of(node) == target.role]
-    has_no_locator = target is not None and not target.locators
-    reason = "the recording holds no locator for it" if has_no_locator else "it is not on the screen"
-    return ClawError(
-        "REPLAY_TARGET_NOT_FOUND",
-        f"cannot {step.description}: {reason}",
-        hint="If coordinates are allowed, the recorded point is tapped." if has_no_locator else None,
-        details={"seq": step.seq, "candidateCount": len(similar), "candidates": _describe_some(similar)},
-        operation="replay",
-    )
-
-
-def _describe_some(nodes: list[Node]) -> list[str]:
-    return [_describe(node) for node in nodes[:_MAX_CANDIDATES]]
+    reason, hint = "it is not on the screen", None
+    if target is not None and not target.locators:
+        reason = "the recording holds no locator for it"
+        hint = "If coordinates are allowed, the recorded point is tapped."
+    return _error(step, "REPLAY_TARGET_NOT_FOUND", reason, hint, **_found(similar))
 
 
 def _describe(node: Node) -> str:
@@ -342,13 +336,10 @@ class _StepRunner:
     def _enter_text(self, step: ReplayStep) -> tuple[str, str]:
         target, before = self._find(step)
         if target.matcher is None:
-            raise ClawError(
-                "REPLAY_TARGET_AMBIGUOUS",
-                f"cannot {step.description}: no selector matches only the field at {target.description}",
-                hint="Nothing was typed. Give the field an id in the app, or write a skill for this flow.",
-                details={"seq": step.seq, "candidateCount": 1, "candidates": [target.description]},
-                operation="replay",
-            )
+            reason = f"no selector matches only the field at {target.description}"
+            hint = "Nothing was typed. Give the field an id in the app, or write a skill for this flow."
+            found = {"candidateCount": 1, "candidates": [target.description]}
+            raise _error(step, "REPLAY_TARGET_AMBIGUOUS", reason, hint, **found)
         params = {**target.params, "text": step.text, "submit": step.submit, "clear": True}
         self._execute("enter_text", params)
         if step.submit:
@@ -403,13 +394,7 @@ class _StepRunner:
         wanted = step.package
         if wanted and screen.package not in (wanted, None) and not _shows_app(screen, wanted):
             why = explain_screen(wanted, screen, [])
-            raise ClawError(
-                "REPLAY_SCREEN_UNEXPECTED",
-                f"cannot {step.description}: {why.reason}",
-                hint=why.hint,
-                details={"seq": step.seq, "expected": wanted, **why.details},
-                operation="replay",
-            )
+            raise _error(step, "REPLAY_SCREEN_UNEXPECTED", why.reason, why.hint, expected=wanted, **why.details)
         if step.kind == "enter_text":
             return find_field(step, screen)
         return find_target(step, screen, allow_position=self._allow_position, best_only=best_only)

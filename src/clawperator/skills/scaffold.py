@@ -29,6 +29,7 @@ from clawperator.skills.registry import (
     read_json,
     read_registry,
     shipped_registry,
+    skill_error,
 )
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.select import find_nodes
@@ -66,12 +67,8 @@ def _read_context(path: str) -> Export:
             # A longer file is cut and fails to parse.
             return read_export(file.read(_MAX_BYTES))
     except (OSError, ValueError) as e:
-        raise ClawError(
-            "SKILLS_SCAFFOLD_FAILED",
-            f"cannot read the recording {path}: {why(e)}",
-            hint="Give the export of a recording.",
-            target=path,
-        ) from e
+        message, hint = f"cannot read the recording {path}: {why(e)}", "Give the export of a recording."
+        raise skill_error("SKILLS_SCAFFOLD_FAILED", path, message, hint) from e
 
 
 def recorded_steps(export: Export) -> list[RecordedStep]:
@@ -387,12 +384,8 @@ def new_skill(
     """
     app, _, intent = skill_id.rpartition(".")
     if not _ID.fullmatch(skill_id) or len(skill_id) > _MAX_ID_LENGTH:
-        raise ClawError(
-            "SKILL_ID_INVALID",
-            f"invalid skill id {skill_id!r}",
-            hint="Use the app's package name, a dot and the intent: com.android.settings.overview.",
-            target=skill_id,
-        )
+        hint = "Use the app's package name, a dot and the intent: com.android.settings.overview."
+        raise skill_error("SKILL_ID_INVALID", skill_id, f"invalid skill id {skill_id!r}", hint)
     path = _target_registry(registry)
     before = _trust_before(path)
     known = read_registry(path) if os.path.exists(path) else SkillRegistry(path, [])
@@ -409,9 +402,8 @@ def new_skill(
         _register(path, entry)
     except OSError as e:
         _remove(folder, files)
-        raise ClawError(
-            "SKILLS_SCAFFOLD_FAILED", f"cannot write skill {skill_id}: {why(e)}", target=folder, operation="write"
-        ) from e
+        message = f"cannot write skill {skill_id}: {why(e)}"
+        raise skill_error("SKILLS_SCAFFOLD_FAILED", folder, message, operation="write") from e
     _remember(path, before)
     return CreatedSkill(
         created=True,

@@ -94,12 +94,10 @@ def _document(path: str, data: bytes) -> dict[str, Any]:
 
     try:
         return tomllib.loads(data.decode())
-    except tomllib.TOMLDecodeError as e:
-        raise config_error(path, str(e)) from None  # its message ends with the line and column
     except UnicodeDecodeError as e:
         line = data.count(b"\n", 0, e.start) + 1
         raise config_error(path, f"not UTF-8 (at line {line})") from None
-    except ValueError as e:  # a number of thousands of digits
+    except ValueError as e:  # that of tomllib ends with the line and column
         raise config_error(path, str(e)) from None
     except RecursionError:
         raise config_error(path, "nested too deeply") from None

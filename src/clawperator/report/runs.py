@@ -36,12 +36,12 @@ from clawperator.report.builder import (
 )
 from clawperator.report.page import (
     MAX_OUTPUT,
+    TONES,
     PageList,
     PageRow,
     Tone,
     Verdict,
     filled,
-    first_of,
     plural,
     seconds,
 )
@@ -274,14 +274,8 @@ def _checkpoint_rows(result: SkillResult, builder: PageBuilder, screens: RowScre
                 status=_status(verified.status),
             )
         )
-    if not is_replay(result):
-        rows.append(_result_row(result, builder, screens))
-    return rows
-
-
-def is_replay(result: SkillResult) -> bool:
-    """Whether a result is that of a replay, and not of a skill."""
-    return isinstance(result.goal, Mapping) and result.goal.get("kind") == "replay"
+    is_replay = isinstance(result.goal, Mapping) and result.goal.get("kind") == "replay"
+    return rows if is_replay else [*rows, _result_row(result, builder, screens)]
 
 
 def _result_row(result: SkillResult, builder: PageBuilder, screens: RowScreens) -> PageRow:
@@ -321,9 +315,8 @@ def _evidence(evidence: Evidence | UnsetType | None) -> str | None:
 
 
 def _skill_sentence(status: str, result: SkillResult | None) -> str:
-    how = {"success": "The skill succeeded", "failed": "The skill failed"}.get(
-        status, f"The skill reported {status}"
-    )
+    ended = {"success": "succeeded", "failed": "failed"}
+    how = f"The skill {ended.get(status, f'reported {status}')}"
     if result is None:
         return f"{how}: it printed no result."
     verified = result.terminalVerification
@@ -364,11 +357,9 @@ def _status(status: str) -> RowStatus:
 
 def _first_problem(lists: Sequence[PageList]) -> tuple[int, int]:
     """The first bad row, or the first row."""
-    for position, page_list in enumerate(lists):
-        first = first_of(page_list.rows, "bad")
-        if first >= 0:
-            return position, first
-    return 0, 0
+    bad = TONES.index("bad")
+    found = ((at, i) for at, one in enumerate(lists) for i, row in enumerate(one.rows) if row.tone == bad)
+    return next(found, (0, 0))
 
 
 def _json(value: Any) -> str:
@@ -495,7 +486,7 @@ def _screen_rows(screens: RowScreens, builder: PageBuilder) -> list[PageRow]:
     if screens.before >= 0:
         rows.append(builder.row("screen", "Before the run", screens=RowScreens(screens.before)))
     if screens.after >= 0:
-        rows.append(builder.row("screen", "After the run", screens=RowScreens(screens.before, screens.after)))
+        rows.append(builder.row("screen", "After the run", screens=screens))
     return rows
 
 

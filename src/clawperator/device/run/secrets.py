@@ -125,13 +125,8 @@ def _check_allowed(source: TextSource) -> None:
     if not policy_in_force() or is_declared(source):
         return
     name = source.env if isinstance(source.env, str) else os.path.abspath(str(source.file))
-    raise ClawError(
-        "PERMISSION_DENIED",
-        f"agents may not read the secret {name}",
-        hint=f'The user allows it with secrets = ["{name}"] in {config_file()}.',
-        operation="secret",
-        target=name,
-    )
+    hint = f'The user allows it with secrets = ["{name}"] in {config_file()}.'
+    raise _error("PERMISSION_DENIED", name, f"agents may not read the secret {name}", hint)
 
 
 def is_declared(source: TextSource) -> bool:
@@ -179,13 +174,8 @@ def _read_file(path: str) -> str:
         with open_regular(path) as file:
             mode = os.fstat(file.fileno()).st_mode
             if mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise ClawError(
-                    "SECRET_UNAVAILABLE",
-                    f"other users may read {path}",
-                    hint=f"Run 'chmod 600 {path}'.",
-                    operation="secret",
-                    target=path,
-                )
+                message, hint = f"other users may read {path}", f"Run 'chmod 600 {path}'."
+                raise _error("SECRET_UNAVAILABLE", path, message, hint)
             data = file.read(_MAX_FILE_BYTES + 1)
         if len(data) > _MAX_FILE_BYTES:
             raise _unavailable(path, _TOO_LONG)
@@ -199,10 +189,9 @@ def _read_file(path: str) -> str:
 
 
 def _unavailable(name: str, reason: str) -> ClawError:
-    return ClawError(
-        "SECRET_UNAVAILABLE",
-        f"cannot read the secret {name}: {reason}",
-        hint="Export the variable, or write the text into a file of one line that only you can read.",
-        operation="secret",
-        target=name,
-    )
+    hint = "Export the variable, or write the text into a file of one line that only you can read."
+    return _error("SECRET_UNAVAILABLE", name, f"cannot read the secret {name}: {reason}", hint)
+
+
+def _error(code: str, name: str, message: str, hint: str) -> ClawError:
+    return ClawError(code, message, hint=hint, operation="secret", target=name)

@@ -116,13 +116,9 @@ def _unknown(path: str, key: str) -> str:
 
 
 def config_error(path: str, reason: str) -> ClawError:
-    return ClawError(
-        "CONFIG_INVALID",
-        f"cannot use {path}: {reason}",
-        hint=f"Correct the file, or run 'mv {path} {path}.bak' to continue without it.",
-        operation="read",
-        target=path,
-    )
+    message = f"cannot use {path}: {reason}"
+    hint = f"Correct the file, or run 'mv {path} {path}.bak' to continue without it."
+    return ClawError("CONFIG_INVALID", message, hint=hint, operation="read", target=path)
 
 
 # Defaults of command-line flags
@@ -153,13 +149,9 @@ class Setting(Struct, frozen=True):
             return config_error(self.origin, f"{self.name} {reason}, not {self.value!r}").with_(
                 hint=f"Correct {self.origin}. Run 'clawperator config' for the settings."
             )
-        return ClawError(
-            "CONFIG_INVALID",
-            f"{self.origin} {reason}, not {self.value!r}",
-            hint=f"Correct it, or run 'unset {self.origin}'.",
-            operation="read",
-            target=self.origin,
-        )
+        message = f"{self.origin} {reason}, not {self.value!r}"
+        hint = f"Correct it, or run 'unset {self.origin}'."
+        return ClawError("CONFIG_INVALID", message, hint=hint, operation="read", target=self.origin)
 
 
 def setting(name: str) -> Setting | None:

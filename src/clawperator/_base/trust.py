@@ -218,10 +218,6 @@ def _changing() -> Iterator[TrustStore]:
 
 
 def _unusable(path: str, reason: str) -> ClawError:
-    return ClawError(
-        "FILESYSTEM_FAILED",
-        f"cannot trust {printable(path)}: {reason}",
-        hint="Repair or remove the file, and run 'claw trust' again.",
-        operation="trust",
-        target=path,
-    )
+    message = f"cannot trust {printable(path)}: {reason}"
+    hint = "Repair or remove the file, and run 'claw trust' again."
+    return ClawError("FILESYSTEM_FAILED", message, hint=hint, operation="trust", target=path)

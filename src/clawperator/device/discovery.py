@@ -126,12 +126,9 @@ def _named(serial: str, origin: str = "") -> Device:
     """The device with this serial. ``origin`` is the setting that names it, if no caller does."""
     set_by = f" (set by {origin})" if origin else ""
     if not is_serial(serial):
-        raise ClawError(
-            "DEVICE_NOT_FOUND",
-            f"invalid device serial {serial!r}{set_by}",
-            hint="Run 'clawperator devices' to list serials.",
-            target=serial,
-        )
+        message = f"invalid device serial {serial!r}{set_by}"
+        hint = "Run 'clawperator devices' to list serials."
+        raise ClawError("DEVICE_NOT_FOUND", message, hint=hint, target=serial)
     if SERIAL.fullmatch(serial):
         folder = PhoneFolder(serial)
         record = folder.read() if folder.exists() else None

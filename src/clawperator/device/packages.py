@@ -95,23 +95,15 @@ def resolve_app_label(device: Device, label: str, user: UserChoice | None = None
         return found[0]
     shown = printable(label[:_MAX_LABEL])
     if found:
-        raise ClawError(
-            "APP_LABEL_AMBIGUOUS",
-            f"{len(found)} apps are named {shown!r}: {', '.join(found)}",
-            hint=f"Name the package: run 'clawperator open {found[0]}'.",
-            details={"packages": found},
-            operation="open",
-            target=label,
-        )
+        message = f"{len(found)} apps are named {shown!r}: {', '.join(found)}"
+        hint = f"Name the package: run 'clawperator open {found[0]}'."
+        details = {"packages": found}
+        raise ClawError("APP_LABEL_AMBIGUOUS", message, hint=hint, details=details, operation="open", target=label)
     near = sorted(set(known.values()), key=lambda name: distance(name.casefold(), label.casefold()[:_MAX_LABEL]))
     names = ", ".join(printable(name) for name in near[:_NEAREST])
-    raise ClawError(
-        "APP_NOT_FOUND",
-        f"no known app is named {shown!r}" + (f"; the nearest names are {names}" if names else ""),
-        hint="Run 'clawperator packages list', and name the package.",
-        operation="open",
-        target=label,
-    )
+    message = f"no known app is named {shown!r}" + (f"; the nearest names are {names}" if names else "")
+    hint = "Run 'clawperator packages list', and name the package."
+    raise ClawError("APP_NOT_FOUND", message, hint=hint, operation="open", target=label)
 
 
 def known_labels(device: Device, user: UserChoice | None = None) -> dict[str, str]:

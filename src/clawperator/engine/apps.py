@@ -27,12 +27,9 @@ def open_app(context: ActionContext, params: OpenAppParams) -> StepData:
 
     def launch() -> None:
         if not context.perform(lambda: context.driver.launch(params.applicationId)):
-            raise ClawError(
-                "APP_NOT_FOUND",
-                f"no launchable app {params.applicationId} on the device",
-                hint=_missing_hint(params),
-                details={"application_id": params.applicationId},
-            )
+            message = f"no launchable app {params.applicationId} on the device"
+            hint = _missing_hint(params)
+            raise ClawError("APP_NOT_FOUND", message, hint=hint, details={"application_id": params.applicationId})
 
     with_retry(context, params.retry, launch)
     data = evidence(describe(package=params.applicationId), 1, "launch_intent", settle(context, before))
@@ -51,12 +48,9 @@ def open_uri(context: ActionContext, params: OpenUriParams) -> StepData:
 
     def view() -> None:
         if not context.perform(lambda: context.driver.view(params.uri)):
-            raise ClawError(
-                "URI_NOT_HANDLED",
-                f"no app on the device opens {params.uri}",
-                hint="Run 'clawperator open <package>' to open an app by its package name.",
-                details={"uri": params.uri},
-            )
+            message = f"no app on the device opens {params.uri}"
+            hint = "Run 'clawperator open <package>' to open an app by its package name."
+            raise ClawError("URI_NOT_HANDLED", message, hint=hint, details={"uri": params.uri})
 
     with_retry(context, params.retry, view)
     return {"uri": params.uri, **evidence(describe(uri=params.uri), 1, "view_intent", settle(context, before))}
@@ -82,12 +76,9 @@ def start_activity(context: ActionContext, params: StartActivityParams) -> StepD
     named = {name: value for name, value in given.items() if isinstance(value, str)}
     extras = params.extras if isinstance(params.extras, dict) else {}
     if not context.perform(lambda: shell.start_activity(named, extras)):
-        raise ClawError(
-            "APP_NOT_FOUND",
-            f"the device did not start {' '.join(named.values())}",
-            hint="Run 'clawperator packages list' to list installed apps. The activity must be exported.",
-            details=named,
-        )
+        message = f"the device did not start {' '.join(named.values())}"
+        hint = "Run 'clawperator packages list' to list installed apps. The activity must be exported."
+        raise ClawError("APP_NOT_FOUND", message, hint=hint, details=named)
     return {**named, **evidence(describe(**named), 1, "start_activity", settle(context, before), before)}
 
 
@@ -115,12 +106,9 @@ def press_key(context: ActionContext, params: PressKeyParams) -> StepData:
 
 def install_app(context: ActionContext, params: InstallAppParams) -> StepData:
     if not os.path.isfile(params.path):  # checked first: nothing was dispatched
-        raise ClawError(
-            "ANDROID_PACKAGE_FAILED",
-            f"no such file: {params.path}",
-            hint="Pass the path of an APK file of this computer.",
-            details={"path": params.path},
-        )
+        message = f"no such file: {params.path}"
+        hint = "Pass the path of an APK file of this computer."
+        raise ClawError("ANDROID_PACKAGE_FAILED", message, hint=hint, details={"path": params.path})
     size = _package_control(context).install(params.path)
     return {"path": params.path, "size_bytes": str(size)}
 

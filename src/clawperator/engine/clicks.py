@@ -187,12 +187,9 @@ def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind, hol
     before = try_look(context)
     under = None if before is None else node_at(before.screen, context.driver.frame(), point.x, point.y)
     if not context.perform(lambda: context.driver.tap(point.x, point.y, held)):
-        raise ClawError(
-            "GESTURE_FAILED",
-            f"the device rejected a tap at {where}",
-            hint="Run 'clawperator snapshot': the point must be within the bounds of the first node.",
-            details={"coordinate": where},
-        )
+        message = f"the device rejected a tap at {where}"
+        hint = "Run 'clawperator snapshot': the point must be within the bounds of the first node."
+        raise ClawError("GESTURE_FAILED", message, hint=hint, details={"coordinate": where})
     target = describe(point=where) if under is None else describe_node(under)
     settled = settle(context, before)
     return {"click_types": kind, "coordinate": where, **evidence(target, 1, gesture.name, settled, before)}

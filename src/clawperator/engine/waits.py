@@ -288,13 +288,9 @@ def _failed(
     if screen is None and context.execution.error is not None:
         found.append(f"the screen cannot be read: {context.execution.error.message}")
     seen = f"; {'; '.join(found)}" if found else ""
-    return ClawError(
-        "EXPECTATION_FAILED",
-        f"expected {' and '.join(missing)} within {whole(expect.timeoutMs)} ms{seen}",
-        hint="The action was performed. Run 'clawperator snapshot' to see its result.",
-        details=dict(data),
-        after_effect=True,
-    )
+    message = f"expected {' and '.join(missing)} within {whole(expect.timeoutMs)} ms{seen}"
+    hint = "The action was performed. Run 'clawperator snapshot' to see its result."
+    return ClawError("EXPECTATION_FAILED", message, hint=hint, details=dict(data), after_effect=True)
 
 
 def _nearest_labels(context: ActionContext, screen: Hierarchy, wanted: str) -> list[str]:

@@ -361,13 +361,9 @@ def newest_recording(path: str) -> str:
     except (OSError, ValueError) as e:
         raise unreadable(path, why(e), "RECORDING_EXPORT_FAILED") from e
     if not found:
-        raise ClawError(
-            "RECORDING_EXPORT_FAILED",
-            f"There is no .ndjson file in {path}",
-            hint="Pull a recording into this folder first, or pass the file itself.",
-            operation="read",
-            target=path,
-        )
+        message = f"There is no .ndjson file in {path}"
+        hint = "Pull a recording into this folder first, or pass the file itself."
+        raise ClawError("RECORDING_EXPORT_FAILED", message, hint=hint, operation="read", target=path)
     return os.path.join(path, min(found)[1])
 
 

@@ -68,13 +68,9 @@ class ListWriter:
 def open_output(path: str, source: str, code: str, *, make_folders: bool = False) -> Iterator[AtomicFile]:
     """A private output file that is written completely or not at all. Its errors have the given code."""
     if is_same_file(path, source):
-        raise ClawError(
-            code,
-            f"The output file {path} is the input file",
-            hint="Choose another output file: the recording must not be overwritten.",
-            operation="write",
-            target=path,
-        )
+        message = f"The output file {path} is the input file"
+        hint = "Choose another output file: the recording must not be overwritten."
+        raise ClawError(code, message, hint=hint, operation="write", target=path)
     try:
         if make_folders and (folder := os.path.dirname(path)):
             make_folder(folder)

@@ -193,12 +193,9 @@ class AdbSystem(AdbShell):
     def _uid(self, package: str) -> int:
         found = _UID.search(self._run(command_line("dumpsys", "package", package)).text)
         if found is None:
-            raise ClawError(
-                "APP_NOT_FOUND",
-                f"{package} is not installed on {self._name}",
-                hint=f"Run 'clawperator packages list {device_flag(self._name)}' for the installed apps.",
-                details={"application_id": package},
-            )
+            message = f"{package} is not installed on {self._name}"
+            hint = f"Run 'clawperator packages list {device_flag(self._name)}' for the installed apps."
+            raise ClawError("APP_NOT_FOUND", message, hint=hint, details={"application_id": package})
         return int(found[1])
 
 

@@ -295,13 +295,9 @@ def lease_folder() -> str:
 
 
 def _unavailable(folder: str, error: OSError) -> ClawError:
-    return ClawError(
-        "PRODUCT_HOME_UNAVAILABLE",
-        f"cannot write to {folder}: {why(error)}",
-        hint="Set CLAWPERATOR_HOME to a writable folder.",
-        operation="lease",
-        target=folder,
-    )
+    message = f"cannot write to {folder}: {why(error)}"
+    hint = "Set CLAWPERATOR_HOME to a writable folder."
+    return ClawError("PRODUCT_HOME_UNAVAILABLE", message, hint=hint, operation="lease", target=folder)
 
 
 def _acquire(descriptor: int, wait: _Wait) -> None:

@@ -1,6 +1,7 @@
 """Clicks on a node, by accessibility action or gesture, and on a point."""
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
@@ -22,6 +23,7 @@ from clawperator.engine.targets import (
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node, node_at
 
+T = TypeVar("T")
 # Fields that pick a node by its place or by what is near it.
 _BY_CONTEXT = ("ref", "index", "ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf")
 ClickKind = Literal["click", "long_click", "focus"]
@@ -60,10 +62,14 @@ class Choice:
         target, count = describe_node(self._found[0]), str(len(self._found))
         return {**data, "matched_target": target, "candidate_count": count}
 
-    def failed(self, error: ClawError) -> None:
-        """Record whether the device may have done something before an error."""
-        progress = self._context.progress
-        progress.dispatched = progress.dispatched or error.code not in RETRYABLE_CODES
+    def perform(self, act: Callable[[], T]) -> T:
+        """Let the driver act on the node. Records whether the device may have done something before an error."""
+        try:
+            return act()
+        except ClawError as e:
+            progress = self._context.progress
+            progress.dispatched = progress.dispatched or e.code not in RETRYABLE_CODES
+            raise
 
 
 def _is_by_itself(matcher: NodeMatcher) -> bool:
@@ -138,11 +144,7 @@ def _click_chosen(
     driver = context.driver_or_timeout()
     assert isinstance(driver, TargetActions)
     choice = Choice(context, matcher, container)
-    try:
-        return choice.evidence(driver.click_target(choice.node, kind))
-    except ClawError as e:
-        choice.failed(e)
-        raise
+    return choice.evidence(choice.perform(lambda: driver.click_target(choice.node, kind)))
 
 
 def press(

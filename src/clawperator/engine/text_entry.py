@@ -121,11 +121,7 @@ def _type_into_chosen(context: ActionContext, entry: TextEntry) -> StepData | No
     field = _field(choice.node.node)
     _check_recording(context, entry, field)
     text = entry.whole_text(field)
-    try:
-        done = driver.type_into(choice.node, text, submit=entry.submit, clear=entry.clear)
-    except ClawError as e:
-        choice.failed(e)
-        raise
+    done = choice.perform(lambda: driver.type_into(choice.node, text, submit=entry.submit, clear=entry.clear))
     if done is None:
         return None
     shown = {"text": entry.text, "append": "true"} if entry.append else {}

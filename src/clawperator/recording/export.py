@@ -303,7 +303,7 @@ def export_recording(
             for event in events:
                 masker.mask(event)
                 since = tally.add(event)
-                present = _is_present(event)
+                present = has_snapshot(event) and len(event.snapshot) > len('""')
                 row = _ROWS[event.kind](event, since, _PRESENT if present else _ABSENT)
                 if include and present:
                     masker.mask_snapshot(event)
@@ -335,10 +335,6 @@ def _head(header: Header, snapshots: SnapshotMode) -> bytes:
     session = Session(header.sessionId, header.schemaVersion, header.startedAt, header.operatorPackage)
     head = {"exportVersion": RECORDING_EXPORT_VERSION, "session": session, "snapshotMode": snapshots}
     return pretty_json(head)[: -len(b"\n}")] + b',\n  "events": '
-
-
-def _is_present(event: Event) -> bool:
-    return has_snapshot(event) and len(event.snapshot) > len('""')
 
 
 def _normalised(snapshot: Raw) -> Raw:
@@ -375,8 +371,13 @@ LARGE_BYTES = 16 * 1024 * 1024
 
 def read_export(data: bytes) -> Export:
     """The export in ``data``; ``ValueError`` with the reason when it is none."""
+    return decode_document(_EXPORT.decode, data)
+
+
+def decode_document(decode: Callable[[bytes], T], data: bytes) -> T:
+    """What a decoder of msgspec makes of a file; ``ValueError`` with the reason when it is invalid."""
     try:
-        return _EXPORT.decode(data)
+        return decode(data)
     except UnicodeDecodeError:
         raise ValueError("not valid UTF-8") from None
     except msgspec.DecodeError as e:

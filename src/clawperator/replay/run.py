@@ -83,7 +83,8 @@ def find_target(
         if len(matching) == 1:
             return _located(locator.name, matching[0], screen)
         if allow_position and matching and locator.count == len(matching):
-            return _at_position(locator.position, matching, screen)
+            node = matching[locator.position]  # at its own place on the live screen
+            return LocatedTarget("position", None, _touch_point(node, screen), _describe(node), node)
         candidates = candidates or matching
     if candidates:
         raise _ambiguous(step, candidates)
@@ -134,12 +135,6 @@ def _matchers(node: Node) -> list[dict[str, Any]]:
         {"role": role_of(node)} if role_of(node) == "textfield" else {},
     ]
     return [m for m in matchers if m and all(len(v) <= MAX_MATCHER_VALUE_LENGTH // 2 for v in m.values())]
-
-
-def _at_position(position: int, matching: list[Node], screen: Snapshot) -> LocatedTarget:
-    """The node at the recorded position among its equals, at its own place on the live screen."""
-    node = matching[position]
-    return LocatedTarget("position", None, _touch_point(node, screen), _describe(node), node)
 
 
 def _touch_point(node: Node, screen: Snapshot) -> tuple[int, int]:
@@ -392,7 +387,8 @@ class _StepRunner:
 
     def _locate(self, step: ReplayStep, screen: Snapshot, *, best_only: bool = False) -> LocatedTarget:
         wanted = step.package
-        if wanted and screen.package not in (wanted, None) and not _shows_app(screen, wanted):
+        is_elsewhere = bool(wanted) and screen.package not in (wanted, None)
+        if is_elsewhere and all(root.package != wanted for root in screen.hierarchy.roots):
             why = explain_screen(wanted, screen, [])
             raise _error(step, "REPLAY_SCREEN_UNEXPECTED", why.reason, why.hint, expected=wanted, **why.details)
         if step.kind == "enter_text":
@@ -495,10 +491,6 @@ def _evidence(step: ReplayStep, similarity: float | None, screen: Snapshot) -> s
         return "the screen changed" if step.changes is not False else "the recorded click changed nothing either"
     marks = "" if similarity is None else f", with {round(similarity * 100)} % of the recorded ids and labels"
     return f"{screen.package or 'the app'} is in the foreground{marks}"
-
-
-def _shows_app(screen: Snapshot, package: str) -> bool:
-    return any(root.package == package for root in screen.hierarchy.roots)
 
 
 def _expected_app(step: ReplayStep) -> str:

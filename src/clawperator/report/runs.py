@@ -23,6 +23,7 @@ from clawperator.contract.skill_result import (
 )
 from clawperator.device.run.evidence import EVIDENCE_DOCUMENT, EVIDENCE_MANIFEST, BundleFile, EvidenceManifest
 from clawperator.recording.compare.checkpoints import checkpoint_sentence
+from clawperator.recording.writing import pretty_json
 from clawperator.replay.report import ReplayedStep, ReplayReport
 from clawperator.report.builder import (
     NOTHING,
@@ -284,8 +285,8 @@ def _result_row(result: SkillResult, builder: PageBuilder, screens: RowScreens) 
         "result",
         "Result",
         [
-            ("Goal", _json(result.goal) if result.goal else None),
-            ("Inputs", _json(result.inputs) if result.inputs else None),
+            ("Goal", pretty_json(result.goal).decode() if result.goal else None),
+            ("Inputs", pretty_json(result.inputs).decode() if result.inputs else None),
             ("Result", _evidence(result.result)),
             ("Warnings", "\n".join(found.warnings or ()) if found else None),
             ("Hints", "\n".join(found.hints or ()) if found else None),
@@ -307,7 +308,7 @@ def _evidence(evidence: Evidence | UnsetType | None) -> str | None:
         case TextEvidence():
             return evidence.text
         case JsonEvidence():
-            return _json(evidence.value)
+            return pretty_json(evidence.value).decode()
         case EnvelopeEvidence():
             step = f", step {evidence.stepResultId}" if evidence.stepResultId else ""
             return f"execution {evidence.execEnvelopeIndex + 1}{step}"
@@ -360,10 +361,6 @@ def _first_problem(lists: Sequence[PageList]) -> tuple[int, int]:
     bad = TONES.index("bad")
     found = ((at, i) for at, one in enumerate(lists) for i, row in enumerate(one.rows) if row.tone == bad)
     return next(found, (0, 0))
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 def _milliseconds(moment: str | UnsetType) -> float | None:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from importlib import resources
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, Struct
 
 from clawperator._base.environment import parent_process
@@ -21,6 +20,7 @@ from clawperator.recording.actions import UserKey, UserText, read_actions
 from clawperator.recording.compare.checkpoints import derive_checkpoints
 from clawperator.recording.describe import DescribedStep, described_steps
 from clawperator.recording.export import Export, ExportedClick, ExportedEvent, ExportedTextChange, read_export
+from clawperator.recording.writing import pretty_json
 from clawperator.skills.registry import (
     SkillRegistry,
     configured_registry,
@@ -163,7 +163,7 @@ def render_files(template: SkillTemplate, entry: dict[str, Any]) -> dict[str, st
     steps = [] if template.recording is None else recorded_steps(template.recording)
     return {
         "SKILL.md": _render_skill_md(template, steps),
-        "skill.json": _json(entry),
+        "skill.json": f"{pretty_json(entry).decode()}\n",
         "scripts/run.py": _render_script(template, steps[:_MAX_STEPS]),
         "scripts/run.sh": _read_template("run.sh"),
     }
@@ -479,7 +479,7 @@ def _register(path: str, entry: dict[str, Any]) -> None:
         document = read_json(path, lambda where, reason: OSError(f"{where}: {reason}"))
     skills = sorted([*document["skills"], entry], key=lambda each: str(each.get("id")))
     with AtomicFile(path) as out:
-        out.file.write(_json({**document, "skills": skills}).encode())
+        out.file.write(pretty_json({**document, "skills": skills}) + b"\n")
 
 
 def _remove(folder: str, files: dict[str, str]) -> None:
@@ -490,7 +490,3 @@ def _remove(folder: str, files: dict[str, str]) -> None:
     for part in (os.path.join(folder, "scripts"), folder):
         with suppress(OSError):
             os.rmdir(part)
-
-
-def _json(document: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"

@@ -217,7 +217,17 @@ def plausible_text(tree: LoggedTree) -> str | None:
     Then it has its end, it is well-formed, and the children of each node have the indexes from 0 on. A loss at the
     end of a list of children has no sign.
     """
-    return _without_gaps("\n".join(tree.lines)) if tree.is_complete and not tree.has_drops else None
+    if not tree.is_complete or tree.has_drops:
+        return None
+    from clawperator.ui.parse import parse_hierarchy
+
+    text = "\n".join(tree.lines)
+    try:
+        nodes = parse_hierarchy(text).nodes
+    except ClawError:
+        return None
+    has_gaps = any(_has_gap([child.attributes.get("index", "") for child in node.children]) for node in nodes)
+    return None if has_gaps else text.strip()
 
 
 def _readings(lines: tuple[str, ...]) -> Iterator[str]:
@@ -228,17 +238,6 @@ def _readings(lines: tuple[str, ...]) -> Iterator[str]:
         # Each line we write ends an element. A line that does not is a piece, continued by the next line.
         text += f"\n{line}" if text.endswith(">") else line
     yield text
-
-
-def _without_gaps(text: str) -> str | None:
-    from clawperator.ui.parse import parse_hierarchy
-
-    try:
-        tree = parse_hierarchy(text)
-    except ClawError:
-        return None
-    has_gaps = any(_has_gap([child.attributes.get("index", "") for child in node.children]) for node in tree.nodes)
-    return None if has_gaps else text.strip()
 
 
 def _has_gap(indexes: list[str]) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct, UnsetType
 
 from clawperator.contract.action_params import Coordinate
 from clawperator.contract.host_actions import DoubleTapParams, DragParams, SwipeParams
@@ -138,7 +138,6 @@ def _nodes(context: ActionContext, screen: Hierarchy, selector: NodeSelector | U
 
 
 def _given(point: Coordinate | UnsetType) -> Point:
-    assert point is not UNSET
     assert isinstance(point, Coordinate)
     return _point(point)
 

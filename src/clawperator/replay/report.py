@@ -17,7 +17,7 @@ from clawperator.contract.skill_result import (
 from clawperator.device.run.evidence import masked_tree
 from clawperator.errors import ClawError
 from clawperator.recording.compare.checkpoints import BaselineCheckpoint
-from clawperator.replay.planner import ExpectedWindow, RecordedSteps, ReplayStep
+from clawperator.replay.planner import RecordedSteps, ReplayStep
 from clawperator.replay.run import ReplayRun, StepOutcome
 from clawperator.replay.screens import screen_labels
 
@@ -149,14 +149,10 @@ def _planned(step: ReplayStep) -> PlannedStep:
         description=step.description,
         locators=[locator.name for locator in target.locators] if target else [],
         scrolls=list(step.scrolls),
-        expects=_expected(window) if window else UNSET,
+        expects={"seq": window.seq, "package": window.package, "title": window.title} if window else UNSET,
         note=step.note or UNSET,
         refusal="REPLAY_TEXT_HIDDEN" if step.secret else UNSET,
     )
-
-
-def _expected(window: ExpectedWindow) -> dict[str, Any]:
-    return {"seq": window.seq, "package": window.package, "title": window.title}
 
 
 def _replayed(outcome: StepOutcome) -> ReplayedStep:

@@ -145,36 +145,27 @@ def _only_variant(device: Device, installed: list[str]) -> str:
         return found[0]
     if not found:
         raise _missing(device, OPERATOR_PACKAGES[0])
-    raise ClawError(
-        "OPERATOR_VERIFY_FAILED",
-        f"several Operators are installed on {device.serial}: {', '.join(found)}",
-        hint=f"Choose one of the packages, for example {found[0]}.",
-        details={"installed": found},
-        operation="setup",
-        target=device.serial,
-        extra=_not_verified(f"several Operators are installed: {', '.join(found)}", installed=True),
-    )
+    message = f"several Operators are installed on {device.serial}: {', '.join(found)}"
+    hint = f"Choose one of the packages, for example {found[0]}."
+    result = {"packageInstalled": True, "error": f"several Operators are installed: {', '.join(found)}"}
+    raise _not_verified(device, message, hint, result, {"installed": found})
 
 
 def _missing(device: Device, package: str) -> ClawError:
-    return ClawError(
-        "OPERATOR_VERIFY_FAILED",
-        f"the APK was installed, but {package} is not on {device.serial}",
-        hint="Check that the APK is the Operator's, or choose its package.",
-        details={"operatorPackage": package},
-        operation="setup",
-        target=device.serial,
-        extra={
-            "operatorPackage": package,
-            **_not_verified(f"{package} is not installed after the APK was", installed=False),
-        },
-    )
+    message = f"the APK was installed, but {package} is not on {device.serial}"
+    hint, named = "Check that the APK is the Operator's, or choose its package.", {"operatorPackage": package}
+    result = {"packageInstalled": False, "error": f"{package} is not installed after the APK was"}
+    error = _not_verified(device, message, hint, result, named)
+    return error.with_(extra={**named, **error.extra})
 
 
-def _not_verified(error: str, *, installed: bool) -> dict[str, Any]:
-    """The members of an error after the APK was installed."""
-    verification = {"ok": False, "packageInstalled": installed, "error": error}
-    return {"install": {"ok": True}, "verification": verification}
+def _not_verified(
+    device: Device, message: str, hint: str, result: dict[str, Any], details: dict[str, Any]
+) -> ClawError:
+    """The error of a verification with this result, after the APK was installed."""
+    code, extra = "OPERATOR_VERIFY_FAILED", {"install": {"ok": True}, "verification": {"ok": False, **result}}
+    serial = device.serial
+    return ClawError(code, message, hint=hint, details=details, operation="setup", target=serial, extra=extra)
 
 
 def _require_all(grants: Grants, code: str, device: Device, package: str, members: dict[str, Any]) -> None:

@@ -94,12 +94,10 @@ def _document(path: str, data: bytes) -> dict[str, Any]:
 
     try:
         return tomllib.loads(data.decode())
-    except tomllib.TOMLDecodeError as e:
-        raise config_error(path, str(e)) from None  # its message ends with the line and column
     except UnicodeDecodeError as e:
         line = data.count(b"\n", 0, e.start) + 1
         raise config_error(path, f"not UTF-8 (at line {line})") from None
-    except ValueError as e:  # a number of thousands of digits
+    except ValueError as e:  # that of tomllib ends with the line and column
         raise config_error(path, str(e)) from None
     except RecursionError:
         raise config_error(path, "nested too deeply") from None
@@ -118,13 +116,9 @@ def _unknown(path: str, key: str) -> str:
 
 
 def config_error(path: str, reason: str) -> ClawError:
-    return ClawError(
-        "CONFIG_INVALID",
-        f"cannot use {path}: {reason}",
-        hint=f"Correct the file, or run 'mv {path} {path}.bak' to continue without it.",
-        operation="read",
-        target=path,
-    )
+    message = f"cannot use {path}: {reason}"
+    hint = f"Correct the file, or run 'mv {path} {path}.bak' to continue without it."
+    return ClawError("CONFIG_INVALID", message, hint=hint, operation="read", target=path)
 
 
 # Defaults of command-line flags
@@ -155,13 +149,9 @@ class Setting(Struct, frozen=True):
             return config_error(self.origin, f"{self.name} {reason}, not {self.value!r}").with_(
                 hint=f"Correct {self.origin}. Run 'clawperator config' for the settings."
             )
-        return ClawError(
-            "CONFIG_INVALID",
-            f"{self.origin} {reason}, not {self.value!r}",
-            hint=f"Correct it, or run 'unset {self.origin}'.",
-            operation="read",
-            target=self.origin,
-        )
+        message = f"{self.origin} {reason}, not {self.value!r}"
+        hint = f"Correct it, or run 'unset {self.origin}'."
+        return ClawError("CONFIG_INVALID", message, hint=hint, operation="read", target=self.origin)
 
 
 def setting(name: str) -> Setting | None:

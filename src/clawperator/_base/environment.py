@@ -43,13 +43,9 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
     checked = tuple(names)
     for name in checked:
         if not name or "=" in name or "\0" in name or name != name.strip():
-            raise ClawError(
-                "USAGE",
-                f"invalid variable name {name!r}",
-                hint="Give the name only, such as OPENAI_API_KEY.",
-                operation="pass_env",
-                target=name,
-            )
+            message = f"invalid variable name {name!r}"
+            hint = "Give the name only, such as OPENAI_API_KEY."
+            raise ClawError("USAGE", message, hint=hint, operation="pass_env", target=name)
     return checked
 
 

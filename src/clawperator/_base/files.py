@@ -8,7 +8,6 @@ from _thread import allocate_lock  # threading is slow to import
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from types import TracebackType
 from typing import IO, BinaryIO, Self
 
 from clawperator._base.deadline import Deadline
@@ -85,9 +84,7 @@ class AtomicFile:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             self._discard()
             return
@@ -131,13 +128,18 @@ def is_part(name: str) -> bool:
 
 def _remove_part(path: str) -> None:
     """Remove a file whose process is gone, unless one of another container, with ids of its own, has locked it."""
-    with suppress(OSError):
-        descriptor = _open_to_read(path)
-        try:
-            if try_lock(descriptor):
-                os.unlink(path)
-        finally:
-            os.close(descriptor)
+    with suppress(OSError), closing(_open_to_read(path)) as descriptor:
+        if try_lock(descriptor):
+            os.unlink(path)
+
+
+@contextmanager
+def closing(descriptor: int) -> Iterator[int]:
+    """Close an open file when the ``with`` block ends."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def try_lock(descriptor: int, *, shared: bool = False) -> bool:
@@ -167,14 +169,11 @@ def locked(path: str, seconds: float) -> Iterator[int | None]:
     Yields its descriptor, or None when another process holds the lock for this long.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    descriptor = os.open(path, flags, 0o600)
-    try:
+    with closing(os.open(path, flags, 0o600)) as descriptor:
         deadline = Deadline(seconds)
         while not (is_held := try_lock(descriptor)) and not deadline.is_over:
             time.sleep(_LOCK_POLL_SECONDS)
         yield descriptor if is_held else None
-    finally:
-        os.close(descriptor)
 
 
 def is_running(pid: int) -> bool:
@@ -274,8 +273,7 @@ def read_input(path: str, max_bytes: int, *, seconds: float = _INPUT_SECONDS) ->
     """
     import select
 
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    try:
+    with closing(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)) as descriptor:
         is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
         data = bytearray()
         deadline = Deadline(seconds)
@@ -296,8 +294,6 @@ def read_input(path: str, max_bytes: int, *, seconds: float = _INPUT_SECONDS) ->
                 if block is not None:
                     time.sleep(_POLL_SECONDS)  # no writer yet: a pipe without one is always readable
         return bytes(data)
-    finally:
-        os.close(descriptor)
 
 
 def _check_kind(descriptor: int, path: str, is_kind: Callable[[int], bool]) -> None:
@@ -407,6 +403,15 @@ def file_error(
     """The error of an operation on a file, such as "cannot read a.json: Permission denied"."""
     message = f"cannot {operation} {path}: {why(error)}"
     return ClawError(code, message, hint=hint, operation=operation, target=path)
+
+
+def unusable_file(  # noqa: PLR0913 - the parts of one error
+    code: str, verb: str, path: str, reason: str, *, hint: str, operation: str = "read", **details: str
+) -> ClawError:
+    """The error of a file that a command cannot use. Its path and the reason are among the details."""
+    message = f"Cannot {verb} {path}: {reason}"
+    details = {"path": path, **details, "reason": reason}
+    return ClawError(code, message, hint=hint, details=details, operation=operation, target=path)
 
 
 def is_same_file(a: str, b: str) -> bool:

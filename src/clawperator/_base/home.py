@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from clawperator._base.files import AtomicFile, locked, make_private_folder, try_lock
+from clawperator._base.files import AtomicFile, closing, locked, make_private_folder, try_lock
 from clawperator._base.typed import decode
 from clawperator.errors import ClawError
 
@@ -130,11 +130,8 @@ class PhoneFolder:
         import shutil
 
         with ExitStack() as stack:
-            if os.path.exists(self._lock):
-                descriptor = self._open_lock()
-                stack.callback(os.close, descriptor)
-                if not try_lock(descriptor):
-                    return
+            if os.path.exists(self._lock) and not try_lock(stack.enter_context(closing(self._open_lock()))):
+                return
             if self.read() is None:
                 shutil.rmtree(self.path, ignore_errors=True)
 
@@ -161,13 +158,10 @@ class PhoneFolder:
         """Whether the phone runs, has crashed, or was stopped."""
         if not self.exists():
             return "stopped"
-        descriptor = self._open_lock()
-        try:
+        with closing(self._open_lock()) as descriptor:
             # A shared lock, so that readers do not block each other.
             if not try_lock(descriptor, shared=True):
                 return "running"
-        finally:
-            os.close(descriptor)
         return "crashed" if self.read() is not None else "stopped"
 
 

@@ -68,7 +68,7 @@ def is_users_own(path: str) -> bool:
 
 def folder_trust(folder: str) -> Trust:
     """Whether the folder is trusted as it is now."""
-    return _compare(read_store().folders.get(os.path.realpath(folder)), lambda: folder_hash(folder))
+    return _compare(read_store().folders.get(os.path.realpath(folder)), folder, folder_files)
 
 
 def registry_trust(registry: str) -> Trust:
@@ -79,7 +79,7 @@ def registry_trust(registry: str) -> Trust:
     known = read_store().registries.get(os.path.realpath(registry))
     if known is None or _is_linked(registry):
         return whole
-    return _compare(known, lambda: _hash(_registry_files(registry)))
+    return _compare(known, registry, _registry_files)
 
 
 def _is_linked(registry: str) -> bool:
@@ -88,11 +88,11 @@ def _is_linked(registry: str) -> bool:
     return os.path.realpath(whole) != os.path.join(os.path.realpath(root), os.path.relpath(whole, root))
 
 
-def _compare(known: str | None, compute: Callable[[], str]) -> Trust:
+def _compare(known: str | None, path: str, files: Callable[[str], list[str]]) -> Trust:
     if known is None:
         return _UNKNOWN
     try:
-        return _TRUSTED if compute() == known else _CHANGED
+        return _TRUSTED if _hash(files(path)) == known else _CHANGED
     except OSError:
         return _CHANGED
 
@@ -105,11 +105,6 @@ def folder_files(folder: str) -> list[str]:
     skills = _registry_files(registry) if os.path.lexists(registry) else []
     build = os.path.join(folder, BUILD_PROGRAM)
     return [*own, *skills, *_manifests(folder), *([build] if os.path.lexists(build) else [])]
-
-
-def folder_hash(folder: str) -> str:
-    """The hash of these files; ``OSError`` when one cannot be read."""
-    return _hash(folder_files(folder))
 
 
 def _registry_files(registry: str) -> list[str]:
@@ -223,10 +218,6 @@ def _changing() -> Iterator[TrustStore]:
 
 
 def _unusable(path: str, reason: str) -> ClawError:
-    return ClawError(
-        "FILESYSTEM_FAILED",
-        f"cannot trust {printable(path)}: {reason}",
-        hint="Repair or remove the file, and run 'claw trust' again.",
-        operation="trust",
-        target=path,
-    )
+    message = f"cannot trust {printable(path)}: {reason}"
+    hint = "Repair or remove the file, and run 'claw trust' again."
+    return ClawError("FILESYSTEM_FAILED", message, hint=hint, operation="trust", target=path)

@@ -6,6 +6,7 @@ first use of each type is serialised.
 
 import re
 from _thread import allocate_lock
+from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 import msgspec
@@ -16,18 +17,23 @@ from clawperator._base.text import encodable
 T = TypeVar("T")
 
 _lock = allocate_lock()
-_known = set[Any]()
+_known: set[Any] = {Any}
+
+
+def _first_alone(read: Callable[[], T], type_: Any) -> T:
+    """The first use of a type while no other thread uses one for the first time."""
+    if type_ in _known:
+        return read()
+    with _lock:
+        try:
+            return read()
+        finally:
+            _known.add(type_)
 
 
 def convert(value: Any, type_: type[T]) -> T:
     """``msgspec.convert``."""
-    if type_ in _known:
-        return msgspec.convert(value, type_)
-    with _lock:
-        try:
-            return msgspec.convert(value, type_)
-        finally:
-            _known.add(type_)
+    return _first_alone(lambda: msgspec.convert(value, type_), type_)
 
 
 @overload
@@ -42,13 +48,7 @@ def decode(data: bytes | str, type_: Any = Any) -> Any:
     try:
         if isinstance(data, str):
             data = data.encode("utf-8", "surrogateescape")
-        if type_ is Any or type_ in _known:
-            return msgspec.json.decode(data, type=type_)
-        with _lock:
-            try:
-                return msgspec.json.decode(data, type=type_)
-            finally:
-                _known.add(type_)
+        return _first_alone(lambda: msgspec.json.decode(data, type=type_), type_)
     except UnicodeError:
         raise ValueError("it is not valid UTF-8") from None
     except RecursionError:

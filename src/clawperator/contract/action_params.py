@@ -169,6 +169,12 @@ def is_snapshot(action_type: str | None) -> bool:
     return action_type is not None and action_type in REGISTERED and REGISTERED[action_type].evidence == "snapshot"
 
 
+UNSETTLED = (
+    "snapshot captured without a preceding sleep step; UI may not have settled - consider adding a sleep step "
+    "between click and snapshot_ui"
+)
+
+
 def unsettles(action_type: str | None) -> bool:
     """Whether the screen may still be moving after an action."""
     return action_type is not None and action_type in REGISTERED and REGISTERED[action_type].unsettles

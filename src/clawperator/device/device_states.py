@@ -84,16 +84,8 @@ _STATES = {
         retryable=False,
     ),
 }
-# Words in the answers of a server that cannot reach a device, and the states they mean.
-_REASONS = {
-    "unauthorized": "unauthorized",
-    "authorizing": "authorizing",
-    "connecting": "connecting",
-    "insufficient permissions": _NO_PERMISSIONS,
-    _NO_PERMISSIONS: _NO_PERMISSIONS,
-    "offline": "offline",
-    "detached": "detached",
-}
+# The states that a server names when it cannot reach a device.
+_NAMED = ("unauthorized", "authorizing", "connecting", _NO_PERMISSIONS, "offline", "detached")
 
 
 def not_ready(serial: str, state: str, connected: tuple[str, ...] = ()) -> ClawError:
@@ -117,24 +109,16 @@ def not_ready(serial: str, state: str, connected: tuple[str, ...] = ()) -> ClawE
 
 def unreachable(serial: str, reason: str) -> ClawError:
     """The error of a device that the server does not connect to. ``reason`` is the server's own text."""
-    text = reason.lower()
+    text = reason.lower().replace("insufficient permissions", _NO_PERMISSIONS)
     if "more than one device" in text:
-        return ClawError(
-            "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
-            f"several devices have the serial {serial}",
-            hint="Run 'clawperator devices', and choose one by its USB path, for example usb:1-2.",
-            target=serial,
-        )
-    known = (state for words, state in _REASONS.items() if words in text)
-    state = None if "not found" in text else next(known, None)
+        message = f"several devices have the serial {serial}"
+        hint = "Run 'clawperator devices', and choose one by its USB path, for example usb:1-2."
+        return ClawError("MULTIPLE_DEVICES_DEVICE_ID_REQUIRED", message, hint=hint, target=serial)
+    state = None if "not found" in text else next((state for state in _NAMED if state in text), None)
     if state is not None:
         return not_ready(serial, state)
-    return ClawError(
-        "DEVICE_NOT_FOUND",
-        f"device {serial} is not connected: {reason}",
-        hint="Run 'clawperator devices' to list devices.",
-        target=serial,
-    )
+    message = f"device {serial} is not connected: {reason}"
+    return ClawError("DEVICE_NOT_FOUND", message, hint="Run 'clawperator devices' to list devices.", target=serial)
 
 
 def udev_rule(vendor: str) -> str:
@@ -201,10 +185,6 @@ def require_supported(api: int, serial: str) -> None:
 def unsupported_version(api: int | None, serial: str) -> ClawError:
     """The error of a device whose Android is too old; without an API level, of one that does not report it."""
     found = f"Android before {android_name(OLDEST_API).split()[1]}" if api is None else android_name(api)
-    return ClawError(
-        "ANDROID_VERSION_UNSUPPORTED",
-        f"device {serial} runs {found}; {SUPPORTED} are supported",
-        details={"serial": serial, "api": api, "android": found, "oldestApi": OLDEST_API, "newestApi": NEWEST_API},
-        operation="connect",
-        target=serial,
-    )
+    message = f"device {serial} runs {found}; {SUPPORTED} are supported"
+    details = {"serial": serial, "api": api, "android": found, "oldestApi": OLDEST_API, "newestApi": NEWEST_API}
+    return ClawError("ANDROID_VERSION_UNSUPPORTED", message, details=details, operation="connect", target=serial)

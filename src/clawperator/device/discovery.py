@@ -69,12 +69,8 @@ def is_wireless(serial: str) -> bool:
 
 def simulated_phones() -> dict[str, PhoneRecord]:
     """The running simulated phones, by serial."""
-    found = {}
-    for folder in phone_folders():
-        record = folder.read()
-        if record is not None and folder.state() == "running":
-            found[record.serial] = record
-    return found
+    running = ((folder.read(), folder) for folder in phone_folders())
+    return {record.serial: record for record, folder in running if record and folder.state() == "running"}
 
 
 def simulated_endpoint(record: PhoneRecord) -> Endpoint:
@@ -88,9 +84,7 @@ def list_devices() -> list[ListedDevice]:
     phone runs: then a note is sent.
     """
     simulated = simulated_phones()
-    found: list[ListedDevice] = []
-    for record in simulated.values():
-        found += _simulated_devices(record)
+    found = [device for record in simulated.values() for device in _simulated_devices(record)]
     return found + [ListedDevice(row.serial, row.state) for row in _adb_rows(simulated)]
 
 
@@ -132,12 +126,9 @@ def _named(serial: str, origin: str = "") -> Device:
     """The device with this serial. ``origin`` is the setting that names it, if no caller does."""
     set_by = f" (set by {origin})" if origin else ""
     if not is_serial(serial):
-        raise ClawError(
-            "DEVICE_NOT_FOUND",
-            f"invalid device serial {serial!r}{set_by}",
-            hint="Run 'clawperator devices' to list serials.",
-            target=serial,
-        )
+        message = f"invalid device serial {serial!r}{set_by}"
+        hint = "Run 'clawperator devices' to list serials."
+        raise ClawError("DEVICE_NOT_FOUND", message, hint=hint, target=serial)
     if SERIAL.fullmatch(serial):
         folder = PhoneFolder(serial)
         record = folder.read() if folder.exists() else None
@@ -266,9 +257,8 @@ def _usb_paths(endpoint: Endpoint, names: list[str]) -> list[str]:
     """The USB paths of the listed devices; empty for those that have none."""
     lines: list[str] = []
     with suppress(ClawError, NoServerError):  # without paths, devices with a serial of their own can be used
-        lines = [
-            line for line in ask_server(endpoint, "host:devices-l", seconds=_PATH_SECONDS).split("\n") if line
-        ]
+        answer = ask_server(endpoint, "host:devices-l", seconds=_PATH_SECONDS)
+        lines = [line for line in answer.split("\n") if line]
     if len(lines) != len(names):  # a device was connected or disconnected meanwhile
         return [""] * len(names)
     found = (_PATH.search(line.removeprefix(name)) for line, name in zip(lines, names, strict=True))
@@ -279,23 +269,18 @@ def _usb_paths(endpoint: Endpoint, names: list[str]) -> list[str]:
 
 
 def _not_connected(serial: str, set_by: str, connected: tuple[str, ...]) -> ClawError:
-    hint = (
-        f"Use one of: {', '.join(map(shell_word, connected))}."
-        if connected
-        else "Run 'clawperator phone start' for a simulated phone."
-    )
-    return _error(
-        "DEVICE_NOT_FOUND", f"device {serial} is not connected{set_by}", hint, serial, connected=[*connected]
-    )
+    hint = "Run 'clawperator phone start' for a simulated phone."
+    if connected:
+        hint = f"Use one of: {', '.join(map(shell_word, connected))}."
+    message = f"device {serial} is not connected{set_by}"
+    return _error("DEVICE_NOT_FOUND", message, hint, serial, connected=[*connected])
 
 
 def _same_serial(serial: str, rows: list[_Row]) -> ClawError:
     paths = [row.path for row in rows if row.path]
-    hint = (
-        f"Choose one by its USB path, for example {shell_word(paths[0])}."
-        if paths
-        else "Disconnect all but one of them."
-    )
+    hint = "Disconnect all but one of them."
+    if paths:
+        hint = f"Choose one by its USB path, for example {shell_word(paths[0])}."
     return _error(_AMBIGUOUS, f"{len(rows)} devices have the serial {serial}", hint, serial, devices=paths)
 
 

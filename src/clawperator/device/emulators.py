@@ -17,7 +17,7 @@ from clawperator._base.files import make_private_folder, open_regular
 from clawperator._base.home import product_home
 from clawperator._base.notes import show_status
 from clawperator.device.adb.binary import find_adb, is_program, run_tool, sdk_folders, start_server
-from clawperator.device.adb.client import Device, run_shell
+from clawperator.device.adb.client import run_shell
 from clawperator.device.discovery import list_devices, resolve_device
 from clawperator.device.setup.install import write_setting
 from clawperator.errors import ClawError
@@ -102,14 +102,7 @@ def avd_names() -> list[str]:
 def require_avd(name: str) -> None:
     """``EMULATOR_NOT_FOUND`` when no virtual device has this name."""
     if name not in avd_names():
-        _fail(
-            "EMULATOR_NOT_FOUND",
-            name,
-            f"no emulator is named {name!r}",
-            "Run 'clawperator emulator list' to list emulators, or run "
-            f"'clawperator emulator create --name {name}' to create it.",
-            known=avd_names(),
-        )
+        _fail("EMULATOR_NOT_FOUND", name, f"no emulator is named {name!r}", known=avd_names())
 
 
 def read_avd(name: str, *, running: bool) -> Avd:
@@ -244,12 +237,7 @@ def create_avd(name: str = DEFAULT_NAME) -> Avd:
     check_name(name)
     tools = require_tools("sdkmanager", "avdmanager")
     if name in avd_names():
-        _fail(
-            "EMULATOR_CREATE_FAILED",
-            name,
-            f"emulator {name} already exists",
-            f"Use it, or run 'clawperator emulator delete {name}' first.",
-        )
+        _fail("EMULATOR_CREATE_FAILED", name, f"emulator {name} already exists")
     image = system_image()
     if image not in run_tool(tools["sdkmanager"], "--list_installed", seconds=_LICENCE_SECONDS).output:
         run_tool(tools["sdkmanager"], "--licenses", seconds=_LICENCE_SECONDS, answer=_YES)
@@ -267,15 +255,10 @@ def start_emulator(name: str, timeouts: EmulatorTimeouts | None = None) -> Start
     """Start a virtual device and wait until it has booted."""
     limits = timeouts or EmulatorTimeouts()
     check_name(name)
-    running = _running_names()
-    if name in running:
-        _fail(
-            "EMULATOR_ALREADY_RUNNING",
-            name,
-            f"emulator {name} is already running as {running[name]}",
-            f"Use it as the device {running[name]}.",
-            serial=running[name],
-        )
+    serial = _running_names().get(name)
+    if serial is not None:
+        message, hint = f"emulator {name} is already running as {serial}", f"Use it as the device {serial}."
+        _fail("EMULATOR_ALREADY_RUNNING", name, message, hint, serial=serial)
     require_avd(name)
     tools = require_tools("adb", "emulator")
     _require_server()
@@ -306,12 +289,8 @@ def delete_avd(name: str) -> dict[str, object]:
     """Delete a stopped virtual device."""
     require_avd(check_name(name))
     if name in _running_names():
-        _fail(
-            "EMULATOR_ALREADY_RUNNING",
-            name,
-            f"emulator {name} is running and cannot be deleted",
-            f"Run 'clawperator emulator stop {name}' first.",
-        )
+        hint = f"Run 'clawperator emulator stop {name}' first."
+        _fail("EMULATOR_ALREADY_RUNNING", name, f"emulator {name} is running and cannot be deleted", hint)
     tool = require_tools("avdmanager")["avdmanager"]
     done = run_tool(tool, "delete", "avd", "--name", name, seconds=_AVD_SECONDS)
     if done.code != 0 or name in avd_names():
@@ -333,14 +312,9 @@ def provision(name: str = DEFAULT_NAME, timeouts: EmulatorTimeouts | None = None
         started = start_emulator(name if name in supported else supported[0], timeouts)
         return _provisioned(started.avdName, started.serial, started=True)
     if name in avd_names():
-        avd = inspect_avd(name)
-        _fail(
-            "EMULATOR_UNSUPPORTED",
-            name,
-            f"emulator {name} is not supported: {', '.join(avd.unsupportedReasons)}",
-            f"Run 'clawperator emulator delete {name}', or choose another name.",
-            unsupportedReasons=avd.unsupportedReasons,
-        )
+        reasons = inspect_avd(name).unsupportedReasons
+        message = f"emulator {name} is not supported: {', '.join(reasons)}"
+        _fail("EMULATOR_UNSUPPORTED", name, message, unsupportedReasons=reasons)
     create_avd(name)
     started = start_emulator(name, timeouts)
     return _provisioned(name, started.serial, created=True, started=True)
@@ -369,13 +343,8 @@ def _running_names() -> dict[str, str]:
         if e.code == "ADB_NOT_FOUND":
             return {}
         raise
-    found = {}
-    for device in listed:
-        if device.serial.startswith("emulator-") and device.state == "device":
-            name = _name_of(device.serial)
-            if name:
-                found[name] = device.serial
-    return found
+    ready = [one.serial for one in listed if one.serial.startswith("emulator-") and one.state == "device"]
+    return {name: serial for serial in ready if (name := _name_of(serial))}
 
 
 def _name_of(serial: str) -> str | None:
@@ -457,7 +426,7 @@ def _wait_for_boot(name: str, serial: str, limits: EmulatorTimeouts) -> None:
 
 
 def _allow_development(serial: str) -> None:
-    device: Device = resolve_device(serial)
+    device = resolve_device(serial)
     for setting in ("development_settings_enabled", "adb_enabled"):
         with suppress(ClawError):  # doctor reports it when it fails
             write_setting(device, "global", setting, "1")
@@ -481,15 +450,13 @@ def _tail(path: str) -> str:
 
 def _fail(code: str, name: str, message: str, hint: str = "", **details: object) -> NoReturn:
     hints = {
+        "EMULATOR_NOT_FOUND": "Run 'clawperator emulator list' to list emulators, or run "
+        f"'clawperator emulator create --name {name}' to create it.",
+        "EMULATOR_CREATE_FAILED": f"Use it, or run 'clawperator emulator delete {name}' first.",
+        "EMULATOR_UNSUPPORTED": f"Run 'clawperator emulator delete {name}', or choose another name.",
         "EMULATOR_NOT_RUNNING": f"Run 'clawperator emulator start {name}' to start it.",
         "EMULATOR_BOOT_TIMEOUT": "Run 'clawperator emulator status' to see whether it has booted meanwhile.",
     }
     other = "Check the tool's output, or use a simulated phone, which needs no SDK: run 'clawperator phone start'."
-    raise ClawError(
-        code,
-        message,
-        hint=hint or hints.get(code, other),
-        details={"avdName": name, **details},
-        operation="emulator",
-        target=name,
-    )
+    hint, details = hint or hints.get(code, other), {"avdName": name, **details}
+    raise ClawError(code, message, hint=hint, details=details, operation="emulator", target=name)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from clawperator._base.text import distance, printable
 from clawperator.contract.action_params import UserChoice
 from clawperator.contract.wire import OPERATOR_PACKAGES
-from clawperator.device.adb.client import Device, command_line, run_shell
+from clawperator.device.adb.client import Device, command_line, run_shell, shell_error
 from clawperator.device.users import user_line, user_refusal, user_words
 from clawperator.errors import ClawError
 
@@ -66,13 +66,9 @@ def list_packages(
     script = user_line("pm", "list", "packages", user=user, rest=rest, or_plain=True)
     answer = run_shell(device, script, seconds=seconds)
     if answer.code != 0:
-        raise user_refusal(device, answer.complaint) or ClawError(
-            "DEVICE_SHELL_UNAVAILABLE",
-            f"cannot list packages on {device.serial}: {answer.complaint}",
-            hint="Retry when the device has booted.",
-            operation="packages",
-            target=device.serial,
-        )
+        message, hint = f"cannot list packages on {device.serial}", "Retry when the device has booted."
+        error = shell_error(device, f"{message}: {answer.complaint}", hint=hint, operation="packages")
+        raise user_refusal(device, answer.complaint) or error
     lines = (line.strip().partition("package:") for line in answer.text.splitlines())
     names = [name for before, found, name in lines if found and not before]
     # A refused first attempt may have printed a part.
@@ -100,26 +96,17 @@ def resolve_app_label(device: Device, label: str, user: UserChoice | None = None
         return found[0]
     shown = printable(label[:_MAX_LABEL])
     if found:
-        raise ClawError(
-            "APP_LABEL_AMBIGUOUS",
-            f"{len(found)} apps are named {shown!r}: {', '.join(found)}",
-            hint=f"Name the package: run 'clawperator open {found[0]}'.",
-            details={"packages": found},
-            operation="open",
-            target=label,
-        )
+        message = f"{len(found)} apps are named {shown!r}: {', '.join(found)}"
+        hint = f"Name the package: run 'clawperator open {found[0]}'."
+        details = {"packages": found}
+        raise ClawError("APP_LABEL_AMBIGUOUS", message, hint=hint, details=details, operation="open", target=label)
     near = sorted(set(known.values()), key=lambda name: distance(name.casefold(), label.casefold()[:_MAX_LABEL]))
     names = ", ".join(printable(name) for name in near[:_NEAREST])
-    other_case = [name for name in near[:1] if name.casefold() == label.casefold()]
-    raise ClawError(
-        "APP_NOT_FOUND",
-        f"no known app is named {shown!r}" + (f"; the nearest names are {names}" if names else ""),
-        hint=f"Run 'clawperator open {shlex.quote(printable(other_case[0]))}'."
-        if other_case
-        else "Run 'clawperator packages list', and name the package.",
-        operation="open",
-        target=label,
-    )
+    message = f"no known app is named {shown!r}" + (f"; the nearest names are {names}" if names else "")
+    hint = "Run 'clawperator packages list', and name the package."
+    if near and near[0].casefold() == label.casefold():
+        hint = f"Run 'clawperator open {shlex.quote(printable(near[0]))}'."
+    raise ClawError("APP_NOT_FOUND", message, hint=hint, operation="open", target=label)
 
 
 def known_labels(device: Device, user: UserChoice | None = None) -> dict[str, str]:

@@ -48,13 +48,9 @@ class PairedDevice(Struct, frozen=True, kw_only=True):
 def check_address(text: str, what: str = "address") -> str:
     """An address as the device shows it. ``USAGE`` for anything but a host and a port."""
     if read_address(text) is None:
-        raise ClawError(
-            "USAGE",
-            f"invalid {what} {text!r}",
-            hint=f"Write a host and a port, for example phone.local:37123 or [fe80::1]:37123. {_AGAIN}",
-            operation="pair",
-            target=text,
-        )
+        message = f"invalid {what} {text!r}"
+        hint = f"Write a host and a port, for example phone.local:37123 or [fe80::1]:37123. {_AGAIN}"
+        raise ClawError("USAGE", message, hint=hint, operation="pair", target=text)
     return text
 
 
@@ -63,12 +59,9 @@ def check_code(text: str) -> str:
     code = text.strip()
     if code and len(code) <= _MAX_CODE and code.isascii() and code.isprintable() and not set(code) & set(" :"):
         return code
-    raise ClawError(
-        "USAGE",
-        "no pairing code was given" if not code else "this is not a pairing code",
-        hint=f"Type the six digits that the device shows, or pass them on stdin. {_AGAIN}",
-        operation="pair",
-    )
+    message = "no pairing code was given" if not code else "this is not a pairing code"
+    hint = f"Type the six digits that the device shows, or pass them on stdin. {_AGAIN}"
+    raise ClawError("USAGE", message, hint=hint, operation="pair")
 
 
 def require_server() -> Endpoint:
@@ -120,15 +113,10 @@ def _pair(endpoint: Endpoint, address: str, code: str, seconds: float) -> str:
     if "successfully paired" not in answer.lower():
         reason = one_line(answer.removeprefix("Failed: ").replace(code, "***"), 300)
         reason = reason or "the adb server gave no reason"
-        raise _failed(address, reason, _hint_about(reason))
+        check = "Check the code and the port." if "wrong password" in reason.lower() else _REACH
+        raise _failed(address, reason, f"{check} {_AGAIN}")
     found = _GUID.search(answer)
     return one_line(found[1]) if found else ""
-
-
-def _hint_about(reason: str) -> str:
-    if "wrong password" in reason.lower():
-        return f"Check the code and the port. {_AGAIN}"
-    return f"{_REACH} {_AGAIN}"
 
 
 def _failed(address: str, reason: str, hint: str) -> ClawError:

@@ -68,13 +68,9 @@ def pull_recording(
 def check_session_id(session_id: str) -> str:
     """The id itself; ``RECORDING_SESSION_NOT_FOUND`` when it is malformed, whatever its source."""
     if len(session_id) > MAX_ID_LENGTH or not SESSION_ID.fullmatch(session_id):
-        raise ClawError(
-            "RECORDING_SESSION_NOT_FOUND",
-            f"Invalid session id: {session_id[: MAX_ID_LENGTH + 1]!r}",
-            hint="A session id has only letters, digits, _ and -.",
-            operation="pull",
-            target=session_id,
-        )
+        message = f"Invalid session id: {session_id[: MAX_ID_LENGTH + 1]!r}"
+        hint = "A session id has only letters, digits, _ and -."
+        raise _error("RECORDING_SESSION_NOT_FOUND", message, session_id, hint)
     return session_id
 
 
@@ -105,22 +101,16 @@ def local_recording_path(folder: str, session_id: str) -> str:
 
 
 def _none_found(device: Device) -> ClawError:
-    return ClawError(
-        "RECORDING_SESSION_NOT_FOUND",
-        "No recording session found on device. Start a recording first.",
-        hint="Run 'clawperator recording start', run 'clawperator recording stop', then pull; or name a session.",
-        details={"deviceId": device.serial},
-        operation="pull",
-        target=device.serial,
-    )
+    message = "No recording session found on device. Start a recording first."
+    hint = "Run 'clawperator recording start', run 'clawperator recording stop', then pull; or name a session."
+    return _error("RECORDING_SESSION_NOT_FOUND", message, device.serial, hint, deviceId=device.serial)
 
 
 def _failed(reason: str, target: str, hint: str = "", **details: str) -> ClawError:
-    return ClawError(
-        "RECORDING_PULL_FAILED",
-        f"Failed to pull recording from device: {reason}",
-        hint=hint or "Run 'clawperator devices' to check the connection, then pull again.",
-        details=details or None,
-        operation="pull",
-        target=target,
-    )
+    hint = hint or "Run 'clawperator devices' to check the connection, then pull again."
+    message = f"Failed to pull recording from device: {reason}"
+    return _error("RECORDING_PULL_FAILED", message, target, hint, **details)
+
+
+def _error(code: str, message: str, target: str, hint: str, **details: str) -> ClawError:
+    return ClawError(code, message, hint=hint, details=details or None, operation="pull", target=target)

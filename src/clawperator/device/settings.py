@@ -55,13 +55,9 @@ def named_operator(given: str | None) -> str | None:
         return package
     if found is not None:
         raise found.invalid("must be a package name")
-    raise ClawError(
-        "USAGE",
-        f"{package!r} is not a valid package name",
-        hint=f"Choose for example {OPERATOR_PACKAGE}.",
-        operation="argparse",
-        target=package,
-    )
+    message = f"{package!r} is not a valid package name"
+    hint = f"Choose for example {OPERATOR_PACKAGE}."
+    raise ClawError("USAGE", message, hint=hint, operation="argparse", target=package)
 
 
 class OperatorChoice(Struct):

@@ -35,13 +35,9 @@ def read_schemes(given: Iterable[str]) -> frozenset[str]:
     for text in given:
         found = _NAME.fullmatch(text)
         if text != _ANY and found is None:
-            raise ClawError(
-                "USAGE",
-                f"invalid URI scheme {text!r}",
-                hint="Give its name, such as myapp, or '*' for most schemes.",
-                operation="allow_scheme",
-                target=text,
-            )
+            message = f"invalid URI scheme {text!r}"
+            hint = "Give its name, such as myapp, or '*' for most schemes."
+            raise ClawError("USAGE", message, hint=hint, operation="allow_scheme", target=text)
         names.add(_ANY if found is None else found[1].lower())
     return frozenset(names)
 

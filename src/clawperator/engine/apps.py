@@ -12,14 +12,7 @@ from clawperator.contract.host_actions import (
     StartActivityParams,
 )
 from clawperator.engine.context import ActionContext, StepData, failure, unsupported
-from clawperator.engine.driver import (
-    ActivityControl,
-    AppControl,
-    Driver,
-    LogSource,
-    PackageControl,
-    RotationControl,
-)
+from clawperator.engine.driver import AppControl, ShellControl
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import evidence, settle, try_look
 from clawperator.engine.targets import describe
@@ -33,13 +26,10 @@ def open_app(context: ActionContext, params: OpenAppParams) -> StepData:
     before = try_look(context)
 
     def launch() -> None:
-        if not context.perform(lambda driver: driver.launch(params.applicationId)):
-            raise ClawError(
-                "APP_NOT_FOUND",
-                f"no launchable app {params.applicationId} on the device",
-                hint=_missing_hint(params),
-                details={"application_id": params.applicationId},
-            )
+        if not context.perform(lambda: context.driver.launch(params.applicationId)):
+            message = f"no launchable app {params.applicationId} on the device"
+            hint = _missing_hint(params)
+            raise ClawError("APP_NOT_FOUND", message, hint=hint, details={"application_id": params.applicationId})
 
     with_retry(context, params.retry, launch)
     data = evidence(describe(package=params.applicationId), 1, "launch_intent", settle(context, before))
@@ -57,13 +47,10 @@ def open_uri(context: ActionContext, params: OpenUriParams) -> StepData:
     before = try_look(context)
 
     def view() -> None:
-        if not context.perform(lambda driver: driver.view(params.uri)):
-            raise ClawError(
-                "URI_NOT_HANDLED",
-                f"no app on the device opens {params.uri}",
-                hint="Run 'clawperator open <package>' to open an app by its package name.",
-                details={"uri": params.uri},
-            )
+        if not context.perform(lambda: context.driver.view(params.uri)):
+            message = f"no app on the device opens {params.uri}"
+            hint = "Run 'clawperator open <package>' to open an app by its package name."
+            raise ClawError("URI_NOT_HANDLED", message, hint=hint, details={"uri": params.uri})
 
     with_retry(context, params.retry, view)
     return {"uri": params.uri, **evidence(describe(uri=params.uri), 1, "view_intent", settle(context, before))}
@@ -74,10 +61,7 @@ def close_app(context: ActionContext, params: CloseAppParams) -> StepData:
     driver = context.driver_or_timeout()
     was_running = not isinstance(driver, AppControl) or driver.is_running(params.applicationId)
 
-    def stop(driver: Driver) -> bool:
-        return isinstance(driver, AppControl) and driver.force_stop(params.applicationId)
-
-    if not context.perform(stop):
+    if not context.perform(lambda: isinstance(driver, AppControl) and driver.force_stop(params.applicationId)):
         data = {"application_id": params.applicationId}
         return failure("UNSUPPORTED_RUNTIME_CLOSE", "this driver cannot close apps", data)
     data = evidence(describe(package=params.applicationId), 1, "force_stop", settle(context, before))
@@ -86,36 +70,22 @@ def close_app(context: ActionContext, params: CloseAppParams) -> StepData:
 
 def start_activity(context: ActionContext, params: StartActivityParams) -> StepData:
     """Start an activity. The host has checked the scheme of its URI."""
-    driver = context.driver_or_timeout()
-    if not isinstance(driver, ActivityControl):
-        raise unsupported("start an activity by its name")
+    shell = _shell(context, "start an activity by its name")
     before = try_look(context)
     given = {"component": params.component, "action": params.action, "uri": params.uri}
     named = {name: value for name, value in given.items() if isinstance(value, str)}
     extras = params.extras if isinstance(params.extras, dict) else {}
-
-    def start(driver: Driver) -> bool:
-        return isinstance(driver, ActivityControl) and driver.start_activity(named, extras)
-
-    if not context.perform(start):
-        raise ClawError(
-            "APP_NOT_FOUND",
-            f"the device did not start {' '.join(named.values())}",
-            hint="Run 'clawperator packages list' to list installed apps. The activity must be exported.",
-            details=named,
-        )
+    if not context.perform(lambda: shell.start_activity(named, extras)):
+        message = f"the device did not start {' '.join(named.values())}"
+        hint = "Run 'clawperator packages list' to list installed apps. The activity must be exported."
+        raise ClawError("APP_NOT_FOUND", message, hint=hint, details=named)
     return {**named, **evidence(describe(**named), 1, "start_activity", settle(context, before), before)}
 
 
 def rotate(context: ActionContext, params: RotateParams) -> StepData:
-    if not isinstance(context.driver_or_timeout(), RotationControl):
-        raise unsupported("rotate the screen")
+    shell = _shell(context, "rotate the screen")
     before = try_look(context)
-
-    def turn(driver: Driver) -> bool:
-        return isinstance(driver, RotationControl) and driver.rotate(params.orientation)
-
-    if not context.perform(turn):
+    if not context.perform(lambda: shell.rotate(params.orientation)):
         raise ClawError(
             "GESTURE_FAILED",
             f"the device did not rotate to {params.orientation}",
@@ -127,7 +97,7 @@ def rotate(context: ActionContext, params: RotateParams) -> StepData:
 
 def press_key(context: ActionContext, params: PressKeyParams) -> StepData:
     before = try_look(context)
-    if not context.perform(lambda driver: driver.key(params.key)):
+    if not context.perform(lambda: context.driver.key(params.key)):
         return failure("GLOBAL_ACTION_FAILED", f"the device rejected the key {params.key}", {"key": params.key})
     method = "key_event" if params.only_for_host else "global_action"
     data = evidence(describe(key=params.key), 1, method, settle(context, before))
@@ -136,12 +106,9 @@ def press_key(context: ActionContext, params: PressKeyParams) -> StepData:
 
 def install_app(context: ActionContext, params: InstallAppParams) -> StepData:
     if not os.path.isfile(params.path):  # checked first: nothing was dispatched
-        raise ClawError(
-            "ANDROID_PACKAGE_FAILED",
-            f"no such file: {params.path}",
-            hint="Pass the path of an APK file of this computer.",
-            details={"path": params.path},
-        )
+        message = f"no such file: {params.path}"
+        hint = "Pass the path of an APK file of this computer."
+        raise ClawError("ANDROID_PACKAGE_FAILED", message, hint=hint, details={"path": params.path})
     size = _package_control(context).install(params.path)
     return {"path": params.path, "size_bytes": str(size)}
 
@@ -167,17 +134,20 @@ def revoke_permission(context: ActionContext, params: PermissionParams) -> StepD
 
 
 def read_logcat(context: ActionContext, params: ReadLogcatParams) -> StepData:
-    driver = context.driver_or_timeout()
-    if not isinstance(driver, LogSource):
-        raise unsupported("read the log")
-    lines = driver.read_log(params.applicationId, params.since, params.maxLines)
+    lines = _shell(context, "read the log").read_log(params.applicationId, params.since, params.maxLines)
     return {"application_id": params.applicationId, "line_count": str(len(lines)), "text": "\n".join(lines)}
 
 
-def _package_control(context: ActionContext) -> PackageControl:
+def _package_control(context: ActionContext) -> ShellControl:
     """The driver, for a change of installed apps."""
-    driver = context.driver_or_timeout()
-    if not isinstance(driver, PackageControl):
-        raise unsupported("change installed apps")
+    shell = _shell(context, "change installed apps")
     context.progress.dispatched = True
+    return shell
+
+
+def _shell(context: ActionContext, what: str) -> ShellControl:
+    """The driver, if it has a shell of the device."""
+    driver = context.driver_or_timeout()
+    if not isinstance(driver, ShellControl):
+        raise unsupported(what)
     return driver

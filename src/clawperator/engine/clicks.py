@@ -1,6 +1,7 @@
 """Clicks on a node, by accessibility action or gesture, and on a point."""
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
@@ -22,13 +23,15 @@ from clawperator.engine.targets import (
 from clawperator.errors import ClawError
 from clawperator.ui.node import Hierarchy, Node, node_at
 
+T = TypeVar("T")
 # Fields that pick a node by its place or by what is near it.
 _BY_CONTEXT = ("ref", "index", "ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf")
 ClickKind = Literal["click", "long_click", "focus"]
 
 TAP_MS = 120
 HOLD_MS = 650
-_KINDS: dict[str, ClickKind] = {
+# The kinds of click that a ``clickType`` names.
+CLICK_KINDS: dict[str, ClickKind] = {
     "default": "click",
     "click": "click",
     "long_click": "long_click",
@@ -56,16 +59,17 @@ class Choice:
     def evidence(self, data: StepData) -> StepData:
         """The evidence of the device, with the node that was chosen."""
         self._context.progress.dispatched = True
-        return {
-            **data,
-            "matched_target": describe_node(self._found[0]),
-            "candidate_count": str(len(self._found)),
-        }
+        target, count = describe_node(self._found[0]), str(len(self._found))
+        return {**data, "matched_target": target, "candidate_count": count}
 
-    def failed(self, error: ClawError) -> None:
-        """Record whether the device may have done something before an error."""
-        progress = self._context.progress
-        progress.dispatched = progress.dispatched or error.code not in RETRYABLE_CODES
+    def perform(self, act: Callable[[], T]) -> T:
+        """Let the driver act on the node. Records whether the device may have done something before an error."""
+        try:
+            return act()
+        except ClawError as e:
+            progress = self._context.progress
+            progress.dispatched = progress.dispatched or e.code not in RETRYABLE_CODES
+            raise
 
 
 def _is_by_itself(matcher: NodeMatcher) -> bool:
@@ -93,13 +97,8 @@ _GESTURES: dict[str, Gesture] = {
 }
 
 
-def click_kind(written: str) -> ClickKind:
-    """The kind of click that a ``clickType`` names."""
-    return _KINDS[written]
-
-
 def click(context: ActionContext, params: ClickParams) -> StepData:
-    kind = click_kind(params.clickType)
+    kind = CLICK_KINDS[params.clickType]
     hold_ms = round(params.durationMs) if isinstance(params.durationMs, float | int) else None
     held = {} if hold_ms is None else {"duration_ms": str(hold_ms)}
     if isinstance(params.coordinate, Coordinate):
@@ -126,7 +125,9 @@ def click_node(  # noqa: PLR0913 - the facts of one click
         before, found = look_for(context, matcher, container)
         method = press(context, before.screen, found[0], kind, hold_ms)
         if method is None:
-            raise _not_clickable(found)
+            message = "the matched node is disabled, or the device rejected the click"
+            details = {"matched_target": describe_node(found[0]), "candidate_count": len(found)}
+            raise ClawError("NODE_NOT_CLICKABLE", message, details=details)
         return before, found, method
 
     before, found, method = with_retry(context, retry, attempt)
@@ -143,11 +144,7 @@ def _click_chosen(
     driver = context.driver_or_timeout()
     assert isinstance(driver, TargetActions)
     choice = Choice(context, matcher, container)
-    try:
-        return choice.evidence(driver.click_target(choice.node, kind))
-    except ClawError as e:
-        choice.failed(e)
-        raise
+    return choice.evidence(choice.perform(lambda: driver.click_target(choice.node, kind)))
 
 
 def press(
@@ -166,29 +163,23 @@ def press(
         return None
     if hold_ms is None and holder is not None and isinstance(context.driver, NodeActions):
         # Do not tap the old position of a vanished node: another element may be there now.
-        return f"accessibility_{gesture.action}" if _act(context, holder, gesture.action) else None
+        return f"accessibility_{gesture.action}" if act(context, holder, gesture.action) else None
     x, y = touch_point(screen, node, context.driver.frame(), holder)
     held = gesture.hold_ms if hold_ms is None else hold_ms
-    return gesture.name if context.perform(lambda driver: driver.tap(x, y, held)) else None
+    return gesture.name if context.perform(lambda: context.driver.tap(x, y, held)) else None
 
 
-def _act(context: ActionContext, node: Node, action: NodeAction) -> bool:
-    return context.perform(lambda driver: isinstance(driver, NodeActions) and driver.act(node, action))
+def act(context: ActionContext, node: Node, action: NodeAction) -> bool:
+    """Perform an accessibility action, where the device has them. False when the node does not accept it."""
+    driver = context.driver
+    return context.perform(lambda: isinstance(driver, NodeActions) and driver.act(node, action))
 
 
 def _focus(context: ActionContext, node: Node) -> str | None:
     holder = nearest_self_or_ancestor(node, lambda n: n.flag("focusable"))
-    if holder is not None and _act(context, holder, "focus"):
+    if holder is not None and act(context, holder, "focus"):
         return "accessibility_focus"
-    return "accessibility_select" if _act(context, node, "select") else None
-
-
-def _not_clickable(found: list[Node]) -> ClawError:
-    return ClawError(
-        "NODE_NOT_CLICKABLE",
-        "the matched node is disabled, or the device rejected the click",
-        details={"matched_target": describe_node(found[0]), "candidate_count": len(found)},
-    )
+    return "accessibility_select" if act(context, node, "select") else None
 
 
 def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind, hold_ms: int | None) -> StepData:
@@ -197,13 +188,10 @@ def _click_point(context: ActionContext, point: Coordinate, kind: ClickKind, hol
     where = f"({point.x},{point.y})"
     before = try_look(context)
     under = None if before is None else node_at(before.screen, context.driver.frame(), point.x, point.y)
-    if not context.perform(lambda driver: driver.tap(point.x, point.y, held)):
-        raise ClawError(
-            "GESTURE_FAILED",
-            f"the device rejected a tap at {where}",
-            hint="Run 'clawperator snapshot': the point must be within the bounds of the first node.",
-            details={"coordinate": where},
-        )
+    if not context.perform(lambda: context.driver.tap(point.x, point.y, held)):
+        message = f"the device rejected a tap at {where}"
+        hint = "Run 'clawperator snapshot': the point must be within the bounds of the first node."
+        raise ClawError("GESTURE_FAILED", message, hint=hint, details={"coordinate": where})
     target = describe(point=where) if under is None else describe_node(under)
     settled = settle(context, before)
     return {"click_types": kind, "coordinate": where, **evidence(target, 1, gesture.name, settled, before)}

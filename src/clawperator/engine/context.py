@@ -119,15 +119,15 @@ class ActionContext(Struct, frozen=True):
             raise command_timeout()
         return self.driver
 
-    def perform(self, act: Callable[[Driver], bool]) -> bool:
+    def perform(self, act: Callable[[], bool]) -> bool:
         """Call a method of the driver that acts on the device. ``COMMAND_TIMEOUT`` after the deadline.
 
         A call that returned False had no effect. One that failed may have had one, unless its code excludes it.
         """
-        driver = self.driver_or_timeout()
+        self.driver_or_timeout()
         accepted = True
         try:
-            accepted = act(driver)
+            accepted = act()
         except ClawError as e:
             accepted = e.code not in ("SERVICE_UNAVAILABLE", "APP_NOT_STARTED")
             raise

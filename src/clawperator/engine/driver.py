@@ -186,35 +186,19 @@ class GestureInput(Protocol):
 
 
 @runtime_checkable
-class RotationControl(Protocol):
-    """Optional: the orientation of the screen."""
+class ShellControl(Protocol):
+    """Optional: what only a shell of the device can do: orientation, activities, installed apps, the log.
+
+    A change of an installed app raises when the device refuses it.
+    """
 
     def rotate(self, orientation: str) -> bool:
         """Portrait, landscape, degrees from the natural orientation, or auto."""
         ...
 
-
-@runtime_checkable
-class ActivityControl(Protocol):
-    """Optional: starting activities."""
-
     def start_activity(self, named: Mapping[str, str], extras: Mapping[str, str | bool | int | float]) -> bool:
         """``named`` holds component, action and uri, as far as they are given."""
         ...
-
-
-@runtime_checkable
-class UserControl(Protocol):
-    """Optional: Android users and profiles."""
-
-    def choose_user(self, user: UserChoice | None) -> None:
-        """The user for whom apps are opened and changed from now on; None when the action names none."""
-        ...
-
-
-@runtime_checkable
-class PackageControl(Protocol):
-    """Optional: installed apps. Each raises when the device refuses."""
 
     def install(self, path: str) -> int:
         """Install an APK file of the host; returns its size in bytes."""
@@ -226,12 +210,16 @@ class PackageControl(Protocol):
 
     def set_permission(self, package: str, permission: str, *, granted: bool) -> None: ...
 
+    def read_log(self, package: str, since: str, max_lines: int) -> list[str]: ...
+
 
 @runtime_checkable
-class LogSource(Protocol):
-    """Optional: the log of an app."""
+class UserControl(Protocol):
+    """Optional: Android users and profiles."""
 
-    def read_log(self, package: str, since: str, max_lines: int) -> list[str]: ...
+    def choose_user(self, user: UserChoice | None) -> None:
+        """The user for whom apps are opened and changed from now on; None when the action names none."""
+        ...
 
 
 @runtime_checkable

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct, UnsetType
 
 from clawperator.contract.action_params import Coordinate
 from clawperator.contract.host_actions import DoubleTapParams, DragParams, SwipeParams
 from clawperator.contract.selectors import NodeSelector
 from clawperator.engine.context import ActionContext, StepData, unsupported
-from clawperator.engine.driver import Driver, GestureInput
+from clawperator.engine.driver import GestureInput
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, evidence, look, look_for, settle, try_look
 from clawperator.engine.targets import describe, describe_node, resolve, stroke_in, touch_point, touched_in_place
@@ -38,28 +38,28 @@ def swipe(context: ActionContext, params: SwipeParams) -> StepData:
 
     def attempt() -> Stroke:
         stroke = _swipe_stroke(context, params)
-        _accept(context, "swipe", lambda driver: driver.swipe(stroke.start, stroke.end, ms))
+        _accept(context, "swipe", lambda: context.driver.swipe(stroke.start, stroke.end, ms))
         return stroke
 
     return _report(context, with_retry(context, params.retry, attempt), "gesture_swipe", ms)
 
 
 def drag(context: ActionContext, params: DragParams) -> StepData:
-    ms = round(params.durationMs)
+    ms, driver = round(params.durationMs), context.driver
 
     def attempt() -> Stroke:
         stroke = _drag_stroke(context, params)
-        _accept(
-            context,
-            "drag",
-            lambda driver: isinstance(driver, GestureInput) and driver.drag(stroke.start, stroke.end, ms),
-        )
+        if not isinstance(driver, GestureInput):
+            raise unsupported("perform a drag")
+        _accept(context, "drag", lambda: driver.drag(stroke.start, stroke.end, ms))
         return stroke
 
     return _report(context, with_retry(context, params.retry, attempt), "gesture_drag", ms)
 
 
 def double_tap(context: ActionContext, params: DoubleTapParams) -> StepData:
+    driver = context.driver
+
     def attempt() -> Stroke:
         if isinstance(params.coordinate, Coordinate):
             at = _point(params.coordinate)
@@ -69,7 +69,9 @@ def double_tap(context: ActionContext, params: DoubleTapParams) -> StepData:
             before, found = look_for(context, params.matcher)
             at = touch_point(before.screen, found[0], context.driver.frame())
             stroke = Stroke(before, at, at, describe_node(found[0]), len(found), found[0])
-        _accept(context, "double tap", lambda driver: isinstance(driver, GestureInput) and driver.double_tap(*at))
+        if not isinstance(driver, GestureInput):
+            raise unsupported("perform a double tap")
+        _accept(context, "double tap", lambda: driver.double_tap(*at))
         return stroke
 
     stroke = with_retry(context, params.retry, attempt)
@@ -136,7 +138,6 @@ def _nodes(context: ActionContext, screen: Hierarchy, selector: NodeSelector | U
 
 
 def _given(point: Coordinate | UnsetType) -> Point:
-    assert point is not UNSET
     assert isinstance(point, Coordinate)
     return _point(point)
 
@@ -149,9 +150,7 @@ def _written(point: Point) -> str:
     return f"({point[0]},{point[1]})"
 
 
-def _accept(context: ActionContext, gesture: str, act: Callable[[Driver], bool]) -> None:
-    if gesture != "swipe" and not isinstance(context.driver, GestureInput):
-        raise unsupported(f"perform a {gesture}")
+def _accept(context: ActionContext, gesture: str, act: Callable[[], bool]) -> None:
     if not context.perform(act):
         raise ClawError(
             "GESTURE_FAILED",

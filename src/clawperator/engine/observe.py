@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from clawperator._base.text import compile_pattern, trim
-from clawperator.contract.action_params import unsettles
+from clawperator.contract.action_params import UNSETTLED, unsettles
 from clawperator.contract.actions import (
     ReadKeyValuePairParams,
     ReadTextParams,
@@ -18,7 +18,7 @@ from clawperator.contract.host_actions import QueryParams
 from clawperator.contract.results import snapshot_id
 from clawperator.contract.selectors import NodeSelector
 from clawperator.engine.context import ActionContext, StepData, failure, string_details, valid_text
-from clawperator.engine.driver import RecordingControl, ScreenshotSource
+from clawperator.engine.driver import RecordingControl, RecordingInfo, ScreenshotSource
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import SETTLED_MS, await_settled
 from clawperator.engine.targets import describe_matcher, optional_matcher, resolve
@@ -34,10 +34,6 @@ Check = Callable[[str], bool]
 _TEMPERATURE = re.compile(r"[-+\u2212]?\d+([.,]\d+)?\s*((?:°\s*)?[CF]?|[℃℉])", re.IGNORECASE)
 _VERSION = re.compile(r"\d+(\.\d+)*")
 _ROWS = ("row", "listitem", "card")
-UNSETTLED = (
-    "snapshot captured without a preceding sleep step; UI may not have settled - consider adding a sleep step "
-    "between click and snapshot_ui"
-)
 NEVER_SETTLED = f"the screen was still changing after {SETTLED_MS} ms"
 _NO_SCREENSHOT = "this driver cannot take screenshots"
 
@@ -227,27 +223,23 @@ def take_screenshot(context: ActionContext, params: TakeScreenshotParams) -> Ste
 
 
 def start_recording(context: ActionContext, params: RecordingParams) -> StepData:
-    try:
-        recorded = _recorder(context).start_recording(_session(params))
-    except ClawError as e:
-        return _recording_failure(e)
-    return {"sessionId": recorded.session_id, "filePath": recorded.file_path}
+    return _record(context, lambda recorder: recorder.start_recording(_session(params)))
 
 
 def stop_recording(context: ActionContext, params: RecordingParams) -> StepData:
+    return _record(context, lambda recorder: recorder.stop_recording(_session(params)))
+
+
+def _record(context: ActionContext, act: Callable[[RecordingControl], RecordingInfo]) -> StepData:
+    driver = context.driver_or_timeout()
+    if not isinstance(driver, RecordingControl):
+        return _recording_failure(ClawError("RECORDING_UNAVAILABLE", "this backend cannot record"))
     try:
-        recorded = _recorder(context).stop_recording(_session(params))
+        recorded = act(driver)
     except ClawError as e:
         return _recording_failure(e)
     data = {"sessionId": recorded.session_id, "filePath": recorded.file_path}
     return data if recorded.events is None else {**data, "eventCount": str(recorded.events)}
-
-
-def _recorder(context: ActionContext) -> RecordingControl:
-    driver = context.driver_or_timeout()
-    if isinstance(driver, RecordingControl):
-        return driver
-    raise ClawError("RECORDING_UNAVAILABLE", "this backend cannot record")
 
 
 def _session(params: RecordingParams) -> str | None:

@@ -15,24 +15,12 @@ T = TypeVar("T")
 POLL_MS = 200
 # Each of these codes means that the device did not perform the action, so a retry never performs it twice.
 RETRYABLE_CODES = frozenset(
-    {
-        "NODE_NOT_FOUND",
-        "NODE_NOT_CLICKABLE",
-        "NODE_COVERED",
-        "CONTAINER_NOT_FOUND",
-        "TARGET_NOT_FOUND",
-        "VALUE_NODE_NOT_FOUND",
-        "VALIDATOR_MISMATCH",
-        "TEXT_NOT_ACCEPTED",
-        "GESTURE_FAILED",
-        "SNAPSHOT_HIERARCHY_UNAVAILABLE",
-        "APP_NOT_FOUND",
-        "APP_NOT_STARTED",
-        "URI_NOT_HANDLED",
-        "UNSUPPORTED_RUNTIME_SCREENSHOT",
-        "NODE_AMBIGUOUS",
-        "REF_STALE",
-    }
+    (
+        *("NODE_NOT_FOUND", "NODE_NOT_CLICKABLE", "NODE_COVERED", "NODE_AMBIGUOUS", "REF_STALE"),
+        *("CONTAINER_NOT_FOUND", "TARGET_NOT_FOUND", "VALUE_NODE_NOT_FOUND", "VALIDATOR_MISMATCH"),
+        *("TEXT_NOT_ACCEPTED", "GESTURE_FAILED", "APP_NOT_FOUND", "APP_NOT_STARTED", "URI_NOT_HANDLED"),
+        *("SNAPSHOT_HIERARCHY_UNAVAILABLE", "UNSUPPORTED_RUNTIME_SCREENSHOT"),
+    )
 )
 # Seldom true a moment later: a screen that is still changing is captured again, but not for long.
 _BRIEF_CODES = frozenset({"NODE_AMBIGUOUS", "REF_STALE"})
@@ -117,6 +105,16 @@ def with_cause(error: ClawError, last: ClawError | None) -> ClawError:
     if (error.details or {}).get("last_error") not in (None, "SNAPSHOT_HIERARCHY_UNAVAILABLE"):
         return error
     return command_timeout(last)
+
+
+def or_none(attempt: Callable[[], T], *codes: str) -> T | None:
+    """The result of ``attempt``; None when it fails with one of these codes."""
+    try:
+        return attempt()
+    except ClawError as e:
+        if e.code not in codes:
+            raise
+        return None
 
 
 def with_retry(context: ActionContext, retry: Retry, attempt: Callable[[], T]) -> T:

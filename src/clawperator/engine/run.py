@@ -103,7 +103,9 @@ class Engine:
             if not may_continue:
                 break
             previous = action.type
-        return _envelope(execution, steps)
+        end = outcome_of(steps)
+        ids = execution.commandId, execution.taskId
+        return ResultEnvelope(*ids, end.status, steps, end.error, end.errorCode, end.hint)
 
     def run_action(self, action: Action, deadline: Deadline, previous: str | None) -> tuple[StepResult, bool]:
         """Run one action. Returns its step, and whether the next action may run. Never raises an ``Exception``.
@@ -187,16 +189,3 @@ def _error_data(e: ClawError) -> StepData:
     if e.own_hint is not None:  # the host adds that of the code
         data["hint"] = valid_text(e.own_hint)
     return data
-
-
-def _envelope(execution: Execution, steps: list[StepResult]) -> ResultEnvelope:
-    outcome = outcome_of(steps)
-    return ResultEnvelope(
-        execution.commandId,
-        execution.taskId,
-        outcome.status,
-        steps,
-        outcome.error,
-        outcome.errorCode,
-        outcome.hint,
-    )

@@ -1,5 +1,6 @@
 """Scrolling: once, until a node appears, or until it appears and is clicked."""
 
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -8,9 +9,9 @@ from msgspec import Struct
 from clawperator._base.text import whole
 from clawperator.contract.action_params import UI_READINESS
 from clawperator.contract.actions import ScrollAndClickParams, ScrollGestureParams, ScrollParams, ScrollUntilParams
-from clawperator.engine.clicks import click_kind, click_node
+from clawperator.engine.clicks import CLICK_KINDS, click_node
 from clawperator.engine.context import ActionContext, StepData, failure, string_details
-from clawperator.engine.retry import with_retry
+from clawperator.engine.retry import or_none, with_retry
 from clawperator.engine.settle import ScreenBefore, Settled, evidence, look, settle
 from clawperator.engine.targets import (
     describe,
@@ -137,7 +138,7 @@ def swipe_once(context: ActionContext, before: ScreenBefore, params: ScrollGestu
     area = container.node.bounds.normalised().intersection(context.driver.frame())
     line = swipe_line(area, params.direction, params.distanceRatio)
     start, end = stroke_in(before.screen, container.node, context.driver.frame(), line)
-    if not context.perform(lambda driver: driver.swipe(start, end, SWIPE_MS)):
+    if not context.perform(lambda: context.driver.swipe(start, end, SWIPE_MS)):
         details = {"matched_target": describe_node(container.node), "candidate_count": container.candidates}
         raise ClawError("GESTURE_FAILED", "the device rejected the swipe", details=details)
     swiped = context.clock.monotonic()
@@ -228,15 +229,10 @@ class ScrollProgress(Struct):
 
 
 def _targets(context: ActionContext, screen: Hierarchy, params: Searching) -> list[Node]:
-    matcher = optional_matcher(params.matcher)
+    matcher, container = optional_matcher(params.matcher), optional_matcher(params.container)
     if matcher is None:
         return []
-    try:
-        return resolve(context, screen, matcher, optional_matcher(params.container))
-    except ClawError as e:
-        if e.code not in _NOT_FOUND_CODES:
-            raise
-        return []
+    return or_none(lambda: resolve(context, screen, matcher, container), *_NOT_FOUND_CODES) or []
 
 
 def _click_found(context: ActionContext, params: Searching, swipes: int) -> StepData:
@@ -244,7 +240,7 @@ def _click_found(context: ActionContext, params: Searching, swipes: int) -> Step
     matcher = optional_matcher(params.matcher)
     assert matcher is not None
     retry = params.clickRetry if isinstance(params, ScrollAndClickParams) else UI_READINESS
-    done = click_node(context, matcher, click_kind(params.clickType), retry, optional_matcher(params.container))
+    done = click_node(context, matcher, CLICK_KINDS[params.clickType], retry, optional_matcher(params.container))
     if swipes:
         done["dispatch_method"] = f"{METHOD}+{done['dispatch_method']}"
     return done
@@ -257,22 +253,18 @@ def scroll_until(context: ActionContext, params: ScrollUntilParams) -> StepData:
     targets = _targets(context, state.screen, params)
     matcher = optional_matcher(params.matcher)
     if matcher is not None and reason not in ("TARGET_FOUND", "CONTAINER_LOST", *_CONTAINER_ERRORS):
-        try:
-            targets = with_retry(
-                context,
-                UI_READINESS,
-                lambda: resolve(context, context.capture(), matcher, optional_matcher(params.container)),
-            )
-            reason = "TARGET_FOUND"
-        except ClawError as e:
-            if e.code not in _NOT_FOUND_CODES:
-                raise
+        container = optional_matcher(params.container)
+        find = partial(
+            with_retry, context, UI_READINESS, lambda: resolve(context, context.capture(), matcher, container)
+        )
+        if found := or_none(find, *_NOT_FOUND_CODES):
+            targets, reason = found, "TARGET_FOUND"
     data = {
         "termination_reason": reason,
         "scrolls_executed": str(state.swipes),
         "direction": params.direction,
         "click_after": "true" if params.clickAfter else "false",
-        "click_types": click_kind(params.clickType),
+        "click_types": CLICK_KINDS[params.clickType],
         **_resolved(state.last.container if state.last else None),
     }
     if reason == "TARGET_FOUND" and params.clickAfter:
@@ -351,7 +343,7 @@ def scroll_and_click(context: ActionContext, params: ScrollAndClickParams) -> St
     data = {
         "max_swipes": str(params.maxSwipes),
         "direction": params.direction.capitalize(),
-        "click_types": click_kind(params.clickType),
+        "click_types": CLICK_KINDS[params.clickType],
         "click_after": "true" if params.clickAfter else "false",
         "scrolls_executed": str(state.swipes),
     }

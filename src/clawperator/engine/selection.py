@@ -90,16 +90,10 @@ def _located(within: Hierarchy | Node, ref: str, frame: Bounds, references: Refe
 
 
 def _ambiguous(within: Hierarchy | Node, selector: NodeSelector, frame: Bounds, nodes: list[Node]) -> ClawError:
-    written = printable(msgspec.json.encode(selector).decode())
-    return ClawError(
-        "NODE_AMBIGUOUS",
-        f"{len(nodes)} visible nodes match {written}",
-        hint="Add a field or a relation that only one of the candidates has, or choose one by its index.",
-        details={
-            "candidate_count": len(nodes),
-            "candidates": candidates(_screen_of(within), nodes, frame),
-        },
-    )
+    message = f"{len(nodes)} visible nodes match {printable(msgspec.json.encode(selector).decode())}"
+    hint = "Add a field or a relation that only one of the candidates has, or choose one by its index."
+    details = {"candidate_count": len(nodes), "candidates": candidates(_screen_of(within), nodes, frame)}
+    return ClawError("NODE_AMBIGUOUS", message, hint=hint, details=details)
 
 
 def candidates(screen: Hierarchy, nodes: Iterable[Node], frame: Bounds) -> str:

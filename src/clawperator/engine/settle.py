@@ -145,7 +145,8 @@ def settle(context: ActionContext, before: ScreenBefore | None, since: float | N
             if before is None:
                 return Settled("unknown", settled_at, screen)
             if is_new and not went_back:
-                if _is_confirmed(context, screen):
+                more = _more_captures(context, LOOKS - 2, at_least=0)
+                if all(one.has_same_content(screen) for one in more):
                     return Settled("changed", settled_at, screen)
             elif not is_new and at >= UNCHANGED_MS:
                 is_unchanged = before.is_sure and not went_back
@@ -192,11 +193,6 @@ def await_settled(context: ActionContext, first: Hierarchy) -> tuple[Hierarchy, 
                 return screen, True
             last = screen
     return last, False
-
-
-def _is_confirmed(context: ActionContext, screen: Hierarchy) -> bool:
-    """Whether further captures agree with one that was made twice."""
-    return all(more.has_same_content(screen) for more in _more_captures(context, LOOKS - 2, at_least=0))
 
 
 def evidence(

@@ -1,6 +1,6 @@
 """The target nodes of an action: resolve a selector, check the policy, and describe the nodes in results."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 
 import msgspec
@@ -68,9 +68,7 @@ def find_containers(context: ActionContext, screen: Hierarchy, container: NodeMa
     """The visible nodes that match a container selector; ``CONTAINER_NOT_FOUND`` when there is none."""
     found = context.find_all(screen, container)
     if not found:
-        raise ClawError(
-            "CONTAINER_NOT_FOUND", f"no visible node matches {describe_matcher(container)}", hint=SNAPSHOT_HINT
-        )
+        raise _not_found("CONTAINER_NOT_FOUND", container)
     return found
 
 
@@ -86,14 +84,9 @@ def optional_matcher(matcher: NodeMatcher | UnsetType) -> NodeMatcher | None:
     return matcher if isinstance(matcher, NodeMatcher) else None
 
 
-def self_and_ancestors(node: Node) -> Iterator[Node]:
-    yield node
-    yield from islice(node.ancestors(), LEVELS)
-
-
 def nearest_self_or_ancestor(node: Node, holds: Callable[[Node], bool]) -> Node | None:
     """The node itself, or its closest ancestor, for which ``holds`` is true."""
-    return next((n for n in self_and_ancestors(node) if holds(n)), None)
+    return next((n for n in (node, *islice(node.ancestors(), LEVELS)) if holds(n)), None)
 
 
 def touch_point(

@@ -11,9 +11,9 @@ from clawperator.contract.action_params import TextSource
 from clawperator.contract.actions import EnterTextParams
 from clawperator.contract.host_actions import SubmitTextParams
 from clawperator.contract.selectors import NodeMatcher
-from clawperator.engine.clicks import Choice, press
+from clawperator.engine.clicks import Choice, act, press
 from clawperator.engine.context import ActionContext, StepData, string_details
-from clawperator.engine.driver import Driver, KeyTyping, NodeActions, TargetActions
+from clawperator.engine.driver import KeyTyping, TargetActions
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, Settled, evidence, look_for, settle
 from clawperator.engine.targets import FOCUSED_FIELD, describe_node, nearest_self_or_ancestor, resolve
@@ -121,11 +121,7 @@ def _type_into_chosen(context: ActionContext, entry: TextEntry) -> StepData | No
     field = _field(choice.node.node)
     _check_recording(context, entry, field)
     text = entry.whole_text(field)
-    try:
-        done = driver.type_into(choice.node, text, submit=entry.submit, clear=entry.clear)
-    except ClawError as e:
-        choice.failed(e)
-        raise
+    done = choice.perform(lambda: driver.type_into(choice.node, text, submit=entry.submit, clear=entry.clear))
     if done is None:
         return None
     shown = {"text": entry.text, "append": "true"} if entry.append else {}
@@ -146,7 +142,7 @@ def _focused(context: ActionContext, matcher: NodeMatcher) -> TypedText:
     before, found = look_for(context, matcher)
     field = _field(found[0])
     if not field.flag("focused"):
-        context.perform(lambda driver: isinstance(driver, NodeActions) and driver.act(field, "focus"))
+        act(context, field, "focus")
         press(context, before.screen, field, "click")
         # The click may have moved the field, opened the keyboard, or opened another screen with the real field.
         after = context.capture()
@@ -209,12 +205,9 @@ def _focused_field(context: ActionContext, screen: Hierarchy, matcher: NodeMatch
 
 def _type_keys(context: ActionContext, entry: TextEntry, typed: TypedText) -> Settled:
     """Type once, and check with one capture that the field has the text."""
-    field, text = typed.field, entry.whole_text(typed.field)
-
-    def type_keys(driver: Driver) -> bool:
-        return isinstance(driver, KeyTyping) and driver.type_keys(field, entry.text, append=entry.append)
-
-    if not _typing(context, entry, field, type_keys):
+    field, text, driver = typed.field, entry.whole_text(typed.field), context.driver
+    assert isinstance(driver, KeyTyping)
+    if not _typing(context, entry, field, lambda: driver.type_keys(field, entry.text, append=entry.append)):
         raise _not_accepted(typed.found, field)
     settled = settle(context, typed.before)
     if text:
@@ -243,10 +236,10 @@ def _check_typed(
     )
 
 
-def _typing(context: ActionContext, entry: TextEntry, field: Node, act: Callable[[Driver], bool]) -> bool:
+def _typing(context: ActionContext, entry: TextEntry, field: Node, type_text: Callable[[], bool]) -> bool:
     """Type. An error after keys were sent states what the field has now."""
     try:
-        return _guarded(field, lambda: context.perform(act))
+        return _guarded(field, lambda: context.perform(type_text))
     except ClawError as e:
         if e.code != "TEXT_NOT_ACCEPTED" or not e.after_effect or not isinstance(context.driver, KeyTyping):
             raise
@@ -316,13 +309,13 @@ def _field(node: Node) -> Node:
 
 
 def _set_text(context: ActionContext, entry: TextEntry, field: Node, text: str) -> bool:
-    return _typing(context, entry, field, lambda driver: driver.set_text(field, text))
+    return _typing(context, entry, field, lambda: context.driver.set_text(field, text))
 
 
-def _guarded(field: Node, act: Callable[[], bool]) -> bool:
+def _guarded(field: Node, type_text: Callable[[], bool]) -> bool:
     """Errors for a password field are reported without their message, which may quote the text."""
     try:
-        return act()
+        return type_text()
     except Exception as e:
         if not field.flag("password"):
             raise
@@ -344,7 +337,7 @@ def _not_accepted(found: list[Node], field: Node) -> ClawError:
 
 def _submit(context: ActionContext, typed: TypedText, *, entered: bool) -> str:
     """Submit the field. Returns the dispatch method; the step fails when the field accepts none."""
-    if context.perform(lambda driver: driver.submit(typed.field)):
+    if context.perform(lambda: context.driver.submit(typed.field)):
         return "submit"
     method = press(context, typed.screen, typed.field, "click")
     if method is not None:

@@ -4,6 +4,7 @@ Each captures the screen at intervals of the device's clock until its condition 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from clawperator._base.text import distance, printable, whole
@@ -17,7 +18,7 @@ from clawperator.contract.host_actions import (
 )
 from clawperator.contract.selectors import NodeMatcher
 from clawperator.engine.context import ActionContext, StepData, failure
-from clawperator.engine.retry import attempt_with_delays, poll_delays, retry_delays, with_cause
+from clawperator.engine.retry import attempt_with_delays, or_none, poll_delays, retry_delays, with_cause
 from clawperator.engine.settle import POLL_MS
 from clawperator.engine.targets import SNAPSHOT_HINT, describe_matcher, describe_node, optional_matcher, resolve
 from clawperator.errors import ClawError
@@ -83,12 +84,8 @@ def wait_for_navigation(context: ActionContext, params: WaitForNavigationParams)
 def _is_visible(context: ActionContext, matcher: NodeMatcher | None) -> bool:
     if matcher is None:
         return False
-    try:
-        return bool(context.find_all(context.capture(), matcher, several=True))
-    except ClawError as e:
-        if e.code not in ("SNAPSHOT_HIERARCHY_UNAVAILABLE", "REF_STALE"):
-            raise
-        return False
+    find = partial(context.find_all, matcher=matcher, several=True)
+    return bool(or_none(lambda: find(context.capture()), "SNAPSHOT_HIERARCHY_UNAVAILABLE", "REF_STALE"))
 
 
 def wait_until_gone(context: ActionContext, params: WaitUntilGoneParams) -> StepData:
@@ -107,12 +104,9 @@ def wait_until_gone(context: ActionContext, params: WaitUntilGoneParams) -> Step
         return list(may_be_element(screen, ref, context.driver.frame(), context.references))
 
     def error(screen: Hierarchy) -> ClawError:
-        found = find(screen)
-        return _timed_out(
-            f"{describe_matcher(params.matcher)} is still on the screen",
-            params.timeoutMs,
-            matched_target=describe_node(found[0]) if found else "",
-        )
+        target = next((describe_node(node) for node in find(screen)), "")
+        message = f"{describe_matcher(params.matcher)} is still on the screen"
+        return _timed_out(message, params.timeoutMs, matched_target=target)
 
     wait_for(context, params.timeoutMs, lambda screen: None if find(screen) else True, error)
     return _waited(context, start)
@@ -135,8 +129,7 @@ def wait_for_text_change(context: ActionContext, params: WaitForTextChangeParams
 
     def error(screen: Hierarchy) -> ClawError:
         if not context.find_all(screen, params.matcher):
-            message = f"no visible node matches {describe_matcher(params.matcher)}"
-            return ClawError("NODE_NOT_FOUND", message, hint=SNAPSHOT_HINT, details=_limit(params.timeoutMs))
+            return _not_found(describe_matcher(params.matcher), params.timeoutMs)
         return _timed_out("the label has not changed", params.timeoutMs, text=before or "")
 
     node = wait_for(context, params.timeoutMs, changed, error)
@@ -157,19 +150,15 @@ def wait_for_any(context: ActionContext, params: WaitForAnyParams) -> StepData:
 
     def first(screen: Hierarchy) -> tuple[int, NodeMatcher, Node] | None:
         for number, selector in enumerate(params.selectors):
-            found = _find_certain(context, screen, selector)
-            if found:
+            # None while it is in doubt which one is meant.
+            find = partial(context.find_all, screen, selector)
+            if found := or_none(find, "REF_STALE", "NODE_AMBIGUOUS"):
                 return number, selector, found[0]
         return None
 
     def error(_: Hierarchy) -> ClawError:
         names = ", ".join(describe_matcher(selector) for selector in params.selectors)
-        return ClawError(
-            "NODE_NOT_FOUND",
-            f"no visible node matches any of {names}",
-            hint=SNAPSHOT_HINT,
-            details=_limit(params.timeoutMs),
-        )
+        return _not_found(f"any of {names}", params.timeoutMs)
 
     number, selector, node = wait_for(context, params.timeoutMs, first, error)
     return {
@@ -179,16 +168,6 @@ def wait_for_any(context: ActionContext, params: WaitForAnyParams) -> StepData:
         "label": shown_label(node),
         **_waited(context, start),
     }
-
-
-def _find_certain(context: ActionContext, screen: Hierarchy, selector: NodeMatcher) -> list[Node]:
-    """The nodes that match; none while it is in doubt which one is meant."""
-    try:
-        return context.find_all(screen, selector)
-    except ClawError as e:
-        if e.code not in ("REF_STALE", "NODE_AMBIGUOUS"):
-            raise
-        return []
 
 
 def wait_for(
@@ -227,7 +206,7 @@ def is_idle_within(context: ActionContext, quiet_ms: float, timeout_ms: float) -
     A screen that cannot be captured is not idle. Other errors of a capture are raised.
     """
     start = quiet_since = context.clock.monotonic()
-    last = _capture_or_none(context)
+    last = or_none(context.capture, "SNAPSHOT_HIERARCHY_UNAVAILABLE")
     while True:
         if last is not None and context.since_ms(quiet_since) >= quiet_ms:
             return True
@@ -235,19 +214,15 @@ def is_idle_within(context: ActionContext, quiet_ms: float, timeout_ms: float) -
             return False
         context.pause(min(POLL_MS, quiet_ms))
         at = context.clock.monotonic()
-        screen = _capture_or_none(context)
+        screen = or_none(context.capture, "SNAPSHOT_HIERARCHY_UNAVAILABLE")
         if screen is None or last is None or not screen.has_same_content(last):
             quiet_since = at
         last = screen
 
 
-def _capture_or_none(context: ActionContext) -> Hierarchy | None:
-    try:
-        return context.capture()
-    except ClawError as e:
-        if e.code != "SNAPSHOT_HIERARCHY_UNAVAILABLE":
-            raise
-        return None
+def _not_found(what: str, timeout_ms: float) -> ClawError:
+    message = f"no visible node matches {what}"
+    return ClawError("NODE_NOT_FOUND", message, hint=SNAPSHOT_HINT, details=_limit(timeout_ms))
 
 
 def _timed_out(message: str, timeout_ms: float, **details: str) -> ClawError:
@@ -313,13 +288,9 @@ def _failed(
     if screen is None and context.execution.error is not None:
         found.append(f"the screen cannot be read: {context.execution.error.message}")
     seen = f"; {'; '.join(found)}" if found else ""
-    return ClawError(
-        "EXPECTATION_FAILED",
-        f"expected {' and '.join(missing)} within {whole(expect.timeoutMs)} ms{seen}",
-        hint="The action was performed. Run 'clawperator snapshot' to see its result.",
-        details=dict(data),
-        after_effect=True,
-    )
+    message = f"expected {' and '.join(missing)} within {whole(expect.timeoutMs)} ms{seen}"
+    hint = "The action was performed. Run 'clawperator snapshot' to see its result."
+    return ClawError("EXPECTATION_FAILED", message, hint=hint, details=dict(data), after_effect=True)
 
 
 def _nearest_labels(context: ActionContext, screen: Hierarchy, wanted: str) -> list[str]:

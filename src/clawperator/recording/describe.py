@@ -1,14 +1,15 @@
 """describe: a demonstration as readable steps, for the author of a skill, a person or an agent."""
 
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from clawperator._base.files import Spill
-from clawperator._base.text import encodable, is_blank, printable, trim
+from clawperator._base.text import is_blank, printable, trim
+from clawperator._base.typed import encode_document
 from clawperator.recording.actions import (
     ActionReader,
     AppOpened,
@@ -114,11 +115,7 @@ class Description:
 
     def write_to(self, out: IO[bytes], *, pretty: bool) -> None:
         """Write the document as JSON, step by step."""
-        document: Any = self.head
-        try:
-            text = msgspec.json.encode(document)
-        except UnicodeEncodeError:  # the name of the output file is not text
-            text = msgspec.json.encode(encodable(msgspec.to_builtins(document)))
+        text = encode_document(self.head)  # the name of the output file may not be text
         if pretty:
             text = msgspec.json.format(text, indent=2)
         before, _, after = text.partition(b'"steps": []' if pretty else b'"steps":[]')

@@ -245,12 +245,8 @@ def decode_header(line: bytes, source: str) -> Header:
             raise InvalidLineError("not a recording header")
         version = whole(msgspec.json.decode(members.get("schemaVersion", NULL), type=Number))
         if version != RECORDING_SCHEMA_VERSION:  # checked first: a newer header may have other fields
-            raise ClawError(
-                "RECORDING_SCHEMA_VERSION_UNSUPPORTED",
-                f"Unsupported recording schema version: {version}",
-                operation="parse",
-                target=source,
-            )
+            message = f"Unsupported recording schema version: {version}"
+            raise ClawError("RECORDING_SCHEMA_VERSION_UNSUPPORTED", message, operation="parse", target=source)
         of = msgspec.json.decode(text, type=_Session)
         return Header("recording_header", 1, of.sessionId, whole(of.startedAt), of.operatorPackage)
 

@@ -303,7 +303,7 @@ def export_recording(
             for event in events:
                 masker.mask(event)
                 since = tally.add(event)
-                present = _is_present(event)
+                present = has_snapshot(event) and len(event.snapshot) > len('""')
                 row = _ROWS[event.kind](event, since, _PRESENT if present else _ABSENT)
                 if include and present:
                     masker.mask_snapshot(event)
@@ -337,10 +337,6 @@ def _head(header: Header, snapshots: SnapshotMode) -> bytes:
     return pretty_json(head)[: -len(b"\n}")] + b',\n  "events": '
 
 
-def _is_present(event: Event) -> bool:
-    return has_snapshot(event) and len(event.snapshot) > len('""')
-
-
 def _normalised(snapshot: Raw) -> Raw:
     """The JSON string as the reference writes it: only what must be escaped is."""
     if _ODD_ESCAPE.search(snapshot):
@@ -361,13 +357,9 @@ def newest_recording(path: str) -> str:
     except (OSError, ValueError) as e:
         raise unreadable(path, why(e), "RECORDING_EXPORT_FAILED") from e
     if not found:
-        raise ClawError(
-            "RECORDING_EXPORT_FAILED",
-            f"There is no .ndjson file in {path}",
-            hint="Pull a recording into this folder first, or pass the file itself.",
-            operation="read",
-            target=path,
-        )
+        message = f"There is no .ndjson file in {path}"
+        hint = "Pull a recording into this folder first, or pass the file itself."
+        raise ClawError("RECORDING_EXPORT_FAILED", message, hint=hint, operation="read", target=path)
     return os.path.join(path, min(found)[1])
 
 
@@ -379,8 +371,13 @@ LARGE_BYTES = 16 * 1024 * 1024
 
 def read_export(data: bytes) -> Export:
     """The export in ``data``; ``ValueError`` with the reason when it is none."""
+    return decode_document(_EXPORT.decode, data)
+
+
+def decode_document(decode: Callable[[bytes], T], data: bytes) -> T:
+    """What a decoder of msgspec makes of a file; ``ValueError`` with the reason when it is invalid."""
     try:
-        return _EXPORT.decode(data)
+        return decode(data)
     except UnicodeDecodeError:
         raise ValueError("not valid UTF-8") from None
     except msgspec.DecodeError as e:

@@ -116,9 +116,13 @@ class PasswordMasker:
 
     def _types_password(self) -> bool:
         """Whether the last screen shows that the clicked or focused field is a password field."""
-        if not _may_have_password(self._screen, self._fields):
+        xml = self._screen
+        if xml is None:
             return False
-        xml = self._screen if isinstance(self._screen, str) else _decoded(self._screen)
+        # Decoding is slow, and most screens have no password field.
+        if not self._fields and not (_MARK in xml if isinstance(xml, str) else _RAW_MARK in bytes(xml)):
+            return False
+        xml = xml if isinstance(xml, str) else msgspec.json.decode(xml, type=str)
         nodes = [dict(_ATTRIBUTE.findall(found[1])) for found in _NODE.finditer(xml)]
         passwords = [node for node in nodes if self._is_field(node)]
         for node in passwords:
@@ -133,18 +137,6 @@ class PasswordMasker:
 
     def _is_field(self, node: dict[str, str]) -> bool:
         return node.get("password") == "true" or node.get("resource-id") in self._fields
-
-
-def _may_have_password(screen: Screen, fields: dict[str, None]) -> bool:
-    if screen is None:
-        return False
-    if fields:
-        return True
-    return _MARK in screen if isinstance(screen, str) else _RAW_MARK in bytes(screen)
-
-
-def _decoded(screen: Raw | None) -> str:
-    return "" if screen is None else msgspec.json.decode(screen, type=str)
 
 
 def _is_target(node: dict[str, str], click: ClickFacts) -> bool:

@@ -14,7 +14,7 @@ from math import ceil, floor
 from typing import IO, NoReturn, Self, TypeVar
 
 from clawperator._base.deadline import Deadline
-from clawperator._base.files import open_regular, why
+from clawperator._base.files import open_regular, unusable_file, why
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError, ClawperatorException
 from clawperator.recording.events import (
@@ -95,6 +95,7 @@ _HEADER_HINT = (
     "The first line of a recording has the type recording_header. If the header comes later, run "
     "'clawperator recording repair --input {path}' to keep the events after it."
 )
+_REPAIR_HINT = "Run 'clawperator recording repair --input {path}' to keep every complete event."
 _PROGRESS_EVERY = 4 * 1024 * 1024
 _RUN_LENGTH = 50_000  # entries sorted in memory, about 8 MB
 _BLOCK_LENGTH = 500  # entries of a run read back at a time
@@ -214,13 +215,8 @@ class Recording:
                 try:
                     yield decode_event(trim_line(line))
                 except InvalidLineError:
-                    raise ClawError(
-                        "RECORDING_PARSE_FAILED",
-                        "The recording changed while it was being read",
-                        hint="Wait until the file is complete, then try again.",
-                        operation="read",
-                        target=self.path,
-                    ) from None
+                    hint = "Wait until the file is complete, then try again."
+                    raise self._error("The recording changed while it was being read", hint, "read") from None
 
     def _read_header(self) -> Header:
         with reading(self.path, self._code):
@@ -232,38 +228,22 @@ class Recording:
                     return decode_header(line, self.path)
                 except InvalidLineError as bad:
                     self._refuse(line, 1, bad)
-        raise ClawError(
-            "RECORDING_PARSE_FAILED",
-            "The recording is empty",
-            hint=_HEADER_HINT.format(path=shlex.quote(self.path)),
-            operation="parse",
-            target=self.path,
-        )
+        raise self._error("The recording is empty", _HEADER_HINT)
 
     def _refuse(self, line: bytes, number: int, bad: InvalidLineError) -> NoReturn:
         is_header = number == 1
-        message = (
-            f"Malformed NDJSON at line {number}"
-            if bad.malformed
-            else f"Invalid {'header' if is_header else 'event'} at line {number}: {bad.reason}"
-        )
-        ended = not line.endswith(b"\n") and len(line) <= MAX_RECORDING_LINE_BYTES
-        cut = bad.malformed and ended and line.startswith(b"{")
-        repair = (
-            f"Run 'clawperator recording repair --input {shlex.quote(self.path)}' to keep every complete event."
-        )
-        raise ClawError(
-            "RECORDING_PARSE_FAILED",
-            message,
-            hint=_HEADER_HINT.format(path=shlex.quote(self.path)) if is_header else repair,
-            details={
-                "line": number,
-                "fileLine": self._file_line,
-                "reason": "the file ends in the middle of this line" if cut else bad.reason,
-            },
-            operation="parse",
-            target=self.path,
-        )
+        message = f"Invalid {'header' if is_header else 'event'} at line {number}: {bad.reason}"
+        reason = bad.reason
+        if bad.malformed:
+            message = f"Malformed NDJSON at line {number}"
+            if line.startswith(b"{") and not line.endswith(b"\n") and len(line) <= MAX_RECORDING_LINE_BYTES:
+                reason = "the file ends in the middle of this line"
+        details = {"line": number, "fileLine": self._file_line, "reason": reason}
+        raise self._error(message, _HEADER_HINT if is_header else _REPAIR_HINT).with_(details=details)
+
+    def _error(self, message: str, hint: str, operation: str = "parse") -> ClawError:
+        hint = hint.replace("{path}", shlex.quote(self.path))
+        return ClawError("RECORDING_PARSE_FAILED", message, hint=hint, operation=operation, target=self.path)
 
 
 class _SeqIndex:
@@ -337,14 +317,8 @@ def open_recording(path: str, code: str) -> IO[bytes]:
 
 
 def unreadable(path: str, reason: str, code: str) -> ClawError:
-    return ClawError(
-        code,
-        f"Cannot read {path}: {reason}",
-        hint="Check that the file exists and is readable: run 'clawperator recording list' to list recordings.",
-        details={"path": path, "reason": reason},
-        operation="read",
-        target=path,
-    )
+    hint = "Check that the file exists and is readable: run 'clawperator recording list' to list recordings."
+    return unusable_file(code, "read", path, reason, hint=hint)
 
 
 # What to know of a recording before it is used

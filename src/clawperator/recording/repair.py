@@ -65,13 +65,9 @@ def repair_recording(source: str, out: str | None = None) -> RepairResult:
             else:
                 result.file.write(trimmed + b"\n")
         if header is None:
-            raise ClawError(
-                _CODE,
-                "The file has no recording header, so nothing can be kept",
-                hint="The header names the session of the events. Pull the recording again.",
-                operation="repair",
-                target=source,
-            )
+            message = "The file has no recording header, so nothing can be kept"
+            hint = "The header names the session of the events. Pull the recording again."
+            raise ClawError(_CODE, message, hint=hint, operation="repair", target=source)
     return RepairResult(
         outputFile=target,
         sessionId=header.sessionId,

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import msgspec
 
-from clawperator._base.files import AtomicFile, is_same_file, make_folder, why
+from clawperator._base.files import AtomicFile, is_same_file, make_folder, unusable_file, why
 from clawperator.errors import ClawError
 
 
@@ -68,13 +68,9 @@ class ListWriter:
 def open_output(path: str, source: str, code: str, *, make_folders: bool = False) -> Iterator[AtomicFile]:
     """A private output file that is written completely or not at all. Its errors have the given code."""
     if is_same_file(path, source):
-        raise ClawError(
-            code,
-            f"The output file {path} is the input file",
-            hint="Choose another output file: the recording must not be overwritten.",
-            operation="write",
-            target=path,
-        )
+        message = f"The output file {path} is the input file"
+        hint = "Choose another output file: the recording must not be overwritten."
+        raise ClawError(code, message, hint=hint, operation="write", target=path)
     try:
         if make_folders and (folder := os.path.dirname(path)):
             make_folder(folder)
@@ -89,17 +85,10 @@ def open_output(path: str, source: str, code: str, *, make_folders: bool = False
 
 
 def _unwritable(path: str, reason: str, code: str) -> ClawError:
-    return ClawError(
-        code,
-        f"Cannot write {path}: {reason}",
-        hint="Choose a new or a regular output file."
-        if os.path.exists(path) and not os.path.isfile(path)
-        else "Check that the folder of the output file exists, is writable and has free space.",
-        details={"path": path, "reason": reason},
-        operation="write",
-        target=path,
-        retryable=True,
-    )
+    hint = "Check that the folder of the output file exists, is writable and has free space."
+    if os.path.exists(path) and not os.path.isfile(path):
+        hint = "Choose a new or a regular output file."
+    return unusable_file(code, "write", path, reason, hint=hint, operation="write").with_(retryable=True)
 
 
 def derived_path(source: str, ending: str) -> str:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from clawperator._base.files import open_regular
+from clawperator._base.files import open_regular, unusable_file
 from clawperator.api.phone import ConnectedPhone
 from clawperator.device.run.evidence import masked_tree
 from clawperator.device.run.secrets import known_secrets, unmasked
@@ -132,13 +132,10 @@ def _chosen(demonstration: Demonstration, last: int | float | None) -> RecordedS
     chosen = steps_until(demonstration.recorded, last)
     if not chosen.steps:
         first = demonstration.recorded.steps[0].seq
-        raise ClawError(
-            "RECORDING_REPLAY_FAILED",
-            f"no step begins at or before seq {last}; the first begins at {first}",
-            hint="A dry run lists the steps and their seq.",
-            details={"until": last, "first": first},
-            operation="replay",
-        )
+        message = f"no step begins at or before seq {last}; the first begins at {first}"
+        hint = "A dry run lists the steps and their seq."
+        details = {"until": last, "first": first}
+        raise ClawError("RECORDING_REPLAY_FAILED", message, hint=hint, details=details, operation="replay")
     return chosen
 
 
@@ -148,26 +145,19 @@ def _refuse_secrets(chosen: RecordedSteps) -> None:
         return
     step = chosen.steps[at]
     before = f"Replay the steps before it, until {chosen.steps[at - 1].seq}. " if at else ""
-    raise ClawError(
-        "REPLAY_TEXT_HIDDEN",
-        f"the text typed at seq {step.seq} is a password, and the recording holds only its mask",
-        hint=f"{before}Write a skill that takes the password as an input.",
-        details={"seq": step.seq, "field": step.target.resource_id if step.target else None},
-        operation="replay",
-    )
+    message = f"the text typed at seq {step.seq} is a password, and the recording holds only its mask"
+    hint = f"{before}Write a skill that takes the password as an input."
+    details = {"seq": step.seq, "field": step.target.resource_id if step.target else None}
+    raise ClawError("REPLAY_TEXT_HIDDEN", message, hint=hint, details=details, operation="replay")
 
 
 def _check_closing(packages: list[str]) -> None:
     try:
         check_actions({"type": "close_app", "params": {"applicationId": package}} for package in packages)
     except ClawError as e:
-        raise ClawError(
-            e.code,
-            f"the replay closes {' and '.join(packages)} first: {e.message}",
-            hint=f"{e.hint} Or close the apps yourself, and replay without closing them.",
-            operation="replay",
-            target=e.target,
-        ) from e
+        message = f"the replay closes {' and '.join(packages)} first: {e.message}"
+        hint = f"{e.hint} Or close the apps yourself, and replay without closing them."
+        raise ClawError(e.code, message, hint=hint, operation="replay", target=e.target) from e
 
 
 def _holds_export(path: str) -> bool:
@@ -184,11 +174,5 @@ def _xml(event: Event) -> str | None:
 
 
 def _unusable(path: str, reason: str) -> ClawError:
-    return ClawError(
-        "RECORDING_REPLAY_FAILED",
-        f"Cannot replay {path}: {reason}",
-        hint="Give a recording, or an export that includes its snapshots.",
-        details={"path": path, "reason": reason},
-        operation="read",
-        target=path,
-    )
+    hint = "Give a recording, or an export that includes its snapshots."
+    return unusable_file("RECORDING_REPLAY_FAILED", "replay", path, reason, hint=hint)

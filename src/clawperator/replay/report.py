@@ -1,6 +1,6 @@
 """Replay documents: the plan before a replay, and the report after it, which ``recording compare`` accepts."""
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -17,7 +17,7 @@ from clawperator.contract.skill_result import (
 from clawperator.device.run.evidence import masked_tree
 from clawperator.errors import ClawError
 from clawperator.recording.compare.checkpoints import BaselineCheckpoint
-from clawperator.replay.planner import ExpectedWindow, RecordedSteps, ReplayStep
+from clawperator.replay.planner import RecordedSteps, ReplayStep
 from clawperator.replay.run import ReplayRun, StepOutcome
 from clawperator.replay.screens import screen_labels
 
@@ -149,14 +149,10 @@ def _planned(step: ReplayStep) -> PlannedStep:
         description=step.description,
         locators=[locator.name for locator in target.locators] if target else [],
         scrolls=list(step.scrolls),
-        expects=_expected(window) if window else UNSET,
+        expects={"seq": window.seq, "package": window.package, "title": window.title} if window else UNSET,
         note=step.note or UNSET,
         refusal="REPLAY_TEXT_HIDDEN" if step.secret else UNSET,
     )
-
-
-def _expected(window: ExpectedWindow) -> dict[str, Any]:
-    return {"seq": window.seq, "package": window.package, "title": window.title}
 
 
 def _replayed(outcome: StepOutcome) -> ReplayedStep:
@@ -196,12 +192,10 @@ def _verification(run: ReplayRun, *, is_whole: bool) -> TerminalVerification:
     expected = {"step": last.description, "package": window.package if window else last.package}
     if window is not None and window.title:
         expected["title"] = window.title
-    return TerminalVerification(
-        "failed" if run.error else "verified",
-        JsonEvidence(expected),
-        JsonEvidence(_observed(run)),
-        run.error.message if run.error else run.steps[-1].evidence,
-    )
+    screen, evidence = run.screen, run.error.message if run.error else run.steps[-1].evidence
+    observed = {"package": screen and screen.package, "labels": screen_labels(screen) if screen else []}
+    status: Literal["failed", "verified"] = "failed" if run.error else "verified"
+    return TerminalVerification(status, JsonEvidence(expected), JsonEvidence(observed), evidence)
 
 
 def _observed_tree(run: ReplayRun) -> str | UnsetType:
@@ -209,11 +203,6 @@ def _observed_tree(run: ReplayRun) -> str | UnsetType:
         return masked_tree(run.screen.hierarchy) if run.screen else UNSET
     except ClawError:  # the device sent a tree that cannot be read
         return UNSET
-
-
-def _observed(run: ReplayRun) -> dict[str, Any]:
-    screen = run.screen
-    return {"package": screen and screen.package, "labels": screen_labels(screen) if screen else []}
 
 
 def _diagnostics(chosen: RecordedSteps, error: ClawError | None) -> Diagnostics:

@@ -83,7 +83,8 @@ def find_target(
         if len(matching) == 1:
             return _located(locator.name, matching[0], screen)
         if allow_position and matching and locator.count == len(matching):
-            return _at_position(locator.position, matching, screen)
+            node = matching[locator.position]  # at its own place on the live screen
+            return LocatedTarget("position", None, _touch_point(node, screen), _describe(node), node)
         candidates = candidates or matching
     if candidates:
         raise _ambiguous(step, candidates)
@@ -136,12 +137,6 @@ def _matchers(node: Node) -> list[dict[str, Any]]:
     return [m for m in matchers if m and all(len(v) <= MAX_MATCHER_VALUE_LENGTH // 2 for v in m.values())]
 
 
-def _at_position(position: int, matching: list[Node], screen: Snapshot) -> LocatedTarget:
-    """The node at the recorded position among its equals, at its own place on the live screen."""
-    node = matching[position]
-    return LocatedTarget("position", None, _touch_point(node, screen), _describe(node), node)
-
-
 def _touch_point(node: Node, screen: Snapshot) -> tuple[int, int]:
     return touch_point(screen.hierarchy, node, screen.frame)
 
@@ -155,18 +150,20 @@ def _recorded_point(target: RecordedTarget, screen: Snapshot) -> LocatedTarget:
     return LocatedTarget("coordinate", None, (x, y), f"({x},{y})")
 
 
+def _error(step: ReplayStep, code: str, reason: str, hint: str | None, **details: Any) -> ClawError:
+    """The error of a step that was not performed."""
+    message = f"cannot {step.description}: {reason}"
+    return ClawError(code, message, hint=hint, details={"seq": step.seq, **details}, operation="replay")
+
+
+def _found(nodes: list[Node]) -> dict[str, Any]:
+    return {"candidateCount": len(nodes), "candidates": [_describe(node) for node in nodes[:_MAX_CANDIDATES]]}
+
+
 def _ambiguous(step: ReplayStep, candidates: list[Node]) -> ClawError:
-    return ClawError(
-        "REPLAY_TARGET_AMBIGUOUS",
-        f"cannot {step.description}: {len(candidates)} nodes on the screen match",
-        hint="Nothing was touched. If coordinates are allowed, the recorded position among them decides.",
-        details={
-            "seq": step.seq,
-            "candidateCount": len(candidates),
-            "candidates": _describe_some(candidates),
-        },
-        operation="replay",
-    )
+    hint = "Nothing was touched. If coordinates are allowed, the recorded position among them decides."
+    reason = f"{len(candidates)} nodes on the screen match"
+    return _error(step, "REPLAY_TARGET_AMBIGUOUS", reason, hint, **_found(candidates))
 
 
 def _not_found(step: ReplayStep, screen: Snapshot) -> ClawError:
@@ -177,19 +174,11 @@ def _not_found(step: ReplayStep, screen: Snapshot) -> ClawError:
         nodes = [node for node in clickable if node.package == target.package]
         same_id = [node for node in nodes if target.resource_id and node.resource_id == target.resource_id]
         similar = same_id or [node for node in nodes if target.role and role_of(node) == target.role]
-    has_no_locator = target is not None and not target.locators
-    reason = "the recording holds no locator for it" if has_no_locator else "it is not on the screen"
-    return ClawError(
-        "REPLAY_TARGET_NOT_FOUND",
-        f"cannot {step.description}: {reason}",
-        hint="If coordinates are allowed, the recorded point is tapped." if has_no_locator else None,
-        details={"seq": step.seq, "candidateCount": len(similar), "candidates": _describe_some(similar)},
-        operation="replay",
-    )
-
-
-def _describe_some(nodes: list[Node]) -> list[str]:
-    return [_describe(node) for node in nodes[:_MAX_CANDIDATES]]
+    reason, hint = "it is not on the screen", None
+    if target is not None and not target.locators:
+        reason = "the recording holds no locator for it"
+        hint = "If coordinates are allowed, the recorded point is tapped."
+    return _error(step, "REPLAY_TARGET_NOT_FOUND", reason, hint, **_found(similar))
 
 
 def _describe(node: Node) -> str:
@@ -342,13 +331,10 @@ class _StepRunner:
     def _enter_text(self, step: ReplayStep) -> tuple[str, str]:
         target, before = self._find(step)
         if target.matcher is None:
-            raise ClawError(
-                "REPLAY_TARGET_AMBIGUOUS",
-                f"cannot {step.description}: no selector matches only the field at {target.description}",
-                hint="Nothing was typed. Give the field an id in the app, or write a skill for this flow.",
-                details={"seq": step.seq, "candidateCount": 1, "candidates": [target.description]},
-                operation="replay",
-            )
+            reason = f"no selector matches only the field at {target.description}"
+            hint = "Nothing was typed. Give the field an id in the app, or write a skill for this flow."
+            found = {"candidateCount": 1, "candidates": [target.description]}
+            raise _error(step, "REPLAY_TARGET_AMBIGUOUS", reason, hint, **found)
         params = {**target.params, "text": step.text, "submit": step.submit, "clear": True}
         self._execute("enter_text", params)
         if step.submit:
@@ -401,15 +387,10 @@ class _StepRunner:
 
     def _locate(self, step: ReplayStep, screen: Snapshot, *, best_only: bool = False) -> LocatedTarget:
         wanted = step.package
-        if wanted and screen.package not in (wanted, None) and not _shows_app(screen, wanted):
+        is_elsewhere = bool(wanted) and screen.package not in (wanted, None)
+        if is_elsewhere and all(root.package != wanted for root in screen.hierarchy.roots):
             why = explain_screen(wanted, screen, [])
-            raise ClawError(
-                "REPLAY_SCREEN_UNEXPECTED",
-                f"cannot {step.description}: {why.reason}",
-                hint=why.hint,
-                details={"seq": step.seq, "expected": wanted, **why.details},
-                operation="replay",
-            )
+            raise _error(step, "REPLAY_SCREEN_UNEXPECTED", why.reason, why.hint, expected=wanted, **why.details)
         if step.kind == "enter_text":
             return find_field(step, screen)
         return find_target(step, screen, allow_position=self._allow_position, best_only=best_only)
@@ -510,10 +491,6 @@ def _evidence(step: ReplayStep, similarity: float | None, screen: Snapshot) -> s
         return "the screen changed" if step.changes is not False else "the recorded click changed nothing either"
     marks = "" if similarity is None else f", with {round(similarity * 100)} % of the recorded ids and labels"
     return f"{screen.package or 'the app'} is in the foreground{marks}"
-
-
-def _shows_app(screen: Snapshot, package: str) -> bool:
-    return any(root.package == package for root in screen.hierarchy.roots)
 
 
 def _expected_app(step: ReplayStep) -> str:

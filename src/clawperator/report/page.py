@@ -9,7 +9,7 @@ are JSON in an element that no browser runs, and the script writes texts only as
 import base64
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from html import escape
 from importlib.resources import files
 from typing import Any, Literal
@@ -177,12 +177,6 @@ def seconds(milliseconds: float) -> str:
 
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
-def first_of(rows: Sequence[PageRow], tone: Tone) -> int:
-    """The position of the first row of a tone; -1 when there is none."""
-    wanted = TONES.index(tone)
-    return next((i for i, row in enumerate(rows) if row.tone == wanted), -1)
 
 
 def filled(*lists: PageList) -> list[PageList]:

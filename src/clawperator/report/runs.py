@@ -23,6 +23,7 @@ from clawperator.contract.skill_result import (
 )
 from clawperator.device.run.evidence import EVIDENCE_DOCUMENT, EVIDENCE_MANIFEST, BundleFile, EvidenceManifest
 from clawperator.recording.compare.checkpoints import checkpoint_sentence
+from clawperator.recording.writing import pretty_json
 from clawperator.replay.report import ReplayedStep, ReplayReport
 from clawperator.report.builder import (
     NOTHING,
@@ -36,12 +37,12 @@ from clawperator.report.builder import (
 )
 from clawperator.report.page import (
     MAX_OUTPUT,
+    TONES,
     PageList,
     PageRow,
     Tone,
     Verdict,
     filled,
-    first_of,
     plural,
     seconds,
 )
@@ -274,14 +275,8 @@ def _checkpoint_rows(result: SkillResult, builder: PageBuilder, screens: RowScre
                 status=_status(verified.status),
             )
         )
-    if not is_replay(result):
-        rows.append(_result_row(result, builder, screens))
-    return rows
-
-
-def is_replay(result: SkillResult) -> bool:
-    """Whether a result is that of a replay, and not of a skill."""
-    return isinstance(result.goal, Mapping) and result.goal.get("kind") == "replay"
+    is_replay = isinstance(result.goal, Mapping) and result.goal.get("kind") == "replay"
+    return rows if is_replay else [*rows, _result_row(result, builder, screens)]
 
 
 def _result_row(result: SkillResult, builder: PageBuilder, screens: RowScreens) -> PageRow:
@@ -290,8 +285,8 @@ def _result_row(result: SkillResult, builder: PageBuilder, screens: RowScreens) 
         "result",
         "Result",
         [
-            ("Goal", _json(result.goal) if result.goal else None),
-            ("Inputs", _json(result.inputs) if result.inputs else None),
+            ("Goal", pretty_json(result.goal).decode() if result.goal else None),
+            ("Inputs", pretty_json(result.inputs).decode() if result.inputs else None),
             ("Result", _evidence(result.result)),
             ("Warnings", "\n".join(found.warnings or ()) if found else None),
             ("Hints", "\n".join(found.hints or ()) if found else None),
@@ -313,7 +308,7 @@ def _evidence(evidence: Evidence | UnsetType | None) -> str | None:
         case TextEvidence():
             return evidence.text
         case JsonEvidence():
-            return _json(evidence.value)
+            return pretty_json(evidence.value).decode()
         case EnvelopeEvidence():
             step = f", step {evidence.stepResultId}" if evidence.stepResultId else ""
             return f"execution {evidence.execEnvelopeIndex + 1}{step}"
@@ -321,9 +316,8 @@ def _evidence(evidence: Evidence | UnsetType | None) -> str | None:
 
 
 def _skill_sentence(status: str, result: SkillResult | None) -> str:
-    how = {"success": "The skill succeeded", "failed": "The skill failed"}.get(
-        status, f"The skill reported {status}"
-    )
+    ended = {"success": "succeeded", "failed": "failed"}
+    how = f"The skill {ended.get(status, f'reported {status}')}"
     if result is None:
         return f"{how}: it printed no result."
     verified = result.terminalVerification
@@ -364,15 +358,9 @@ def _status(status: str) -> RowStatus:
 
 def _first_problem(lists: Sequence[PageList]) -> tuple[int, int]:
     """The first bad row, or the first row."""
-    for position, page_list in enumerate(lists):
-        first = first_of(page_list.rows, "bad")
-        if first >= 0:
-            return position, first
-    return 0, 0
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    bad = TONES.index("bad")
+    found = ((at, i) for at, one in enumerate(lists) for i, row in enumerate(one.rows) if row.tone == bad)
+    return next(found, (0, 0))
 
 
 def _milliseconds(moment: str | UnsetType) -> float | None:
@@ -495,7 +483,7 @@ def _screen_rows(screens: RowScreens, builder: PageBuilder) -> list[PageRow]:
     if screens.before >= 0:
         rows.append(builder.row("screen", "Before the run", screens=RowScreens(screens.before)))
     if screens.after >= 0:
-        rows.append(builder.row("screen", "After the run", screens=RowScreens(screens.before, screens.after)))
+        rows.append(builder.row("screen", "After the run", screens=screens))
     return rows
 
 

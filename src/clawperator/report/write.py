@@ -6,7 +6,7 @@ import shlex
 import msgspec
 from msgspec import UNSET, MsgspecError, Struct, UnsetType
 
-from clawperator._base.files import is_same_file, open_regular, why
+from clawperator._base.files import is_same_file, open_regular, unusable_file, why
 from clawperator.device.run.secrets import known_secrets
 from clawperator.errors import ClawError
 from clawperator.recording.export import HEAD_BYTES, is_export
@@ -87,12 +87,12 @@ def _report(path: str, builder: PageBuilder, run: str | None) -> ReportParts:
             _refuse_run(path, run)
             data = head + file.read(MAX_DOCUMENT_BYTES)
         if len(data) > MAX_DOCUMENT_BYTES:
-            raise _failed(path, f"it has more than {MAX_DOCUMENT_BYTES:,} bytes", hint=_KINDS_HINT)
+            raise _failed(path, f"it has more than {MAX_DOCUMENT_BYTES:,} bytes")
         found = document_report(_decoded(data), builder)
     except (OSError, ValueError) as e:
-        raise _failed(path, why(e), hint=_KINDS_HINT) from e
+        raise _failed(path, why(e)) from e
     if found is None:
-        raise _failed(path, "it is nothing that can be reported", hint=_KINDS_HINT)
+        raise _failed(path, "it is nothing that can be reported")
     return found
 
 
@@ -117,9 +117,8 @@ def _is_recording(path: str) -> bool:
 
 def _refuse_run(path: str, run: str | None) -> None:
     if run is not None:
-        hint = (
-            f"Run 'clawperator report {shlex.quote(run)} --compare {shlex.quote(path)}', or compare with nothing."
-        )
+        command = f"clawperator report {shlex.quote(run)} --compare {shlex.quote(path)}"
+        hint = f"Run '{command}', or compare with nothing."
         raise _failed(path, "--compare needs a recording or an export", hint=hint)
 
 
@@ -130,12 +129,5 @@ def _decoded(data: bytes) -> object:
         raise ValueError("it is not JSON, and not a recording") from None
 
 
-def _failed(path: str, reason: str, *, hint: str) -> ClawError:
-    return ClawError(
-        "REPORT_FAILED",
-        f"Cannot report {path}: {reason}",
-        hint=hint,
-        details={"path": path, "reason": reason},
-        operation="report",
-        target=path,
-    )
+def _failed(path: str, reason: str, *, hint: str = _KINDS_HINT) -> ClawError:
+    return unusable_file("REPORT_FAILED", "report", path, reason, hint=hint, operation="report")

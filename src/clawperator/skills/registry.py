@@ -70,23 +70,15 @@ class SkillRegistry(Struct, frozen=True):
             if entry.get("id") == skill_id:
                 return entry
         if self.ignored and _lists(self.ignored, skill_id):
-            raise ClawError(
-                "SKILL_NOT_FOUND",
-                f"skill {skill_id!r} is only in {printable(self.ignored)}: {self.ignored_for}",
-                hint="Run 'claw trust' in the folder, or name the registry.",
-                details={"registryPath": self.ignored},
-                operation="skills",
-                target=skill_id,
-            )
+            message = f"skill {skill_id!r} is only in {printable(self.ignored)}: {self.ignored_for}"
+            hint = "Run 'claw trust' in the folder, or name the registry."
+            details = {"registryPath": self.ignored}
+            raise skill_error("SKILL_NOT_FOUND", skill_id, message, hint, operation="skills", **details)
         known = [str(entry.get("id")) for entry in self.entries]
         near = nearest(skill_id, known, max(2, len(skill_id) // 3))
-        raise ClawError(
-            "SKILL_NOT_FOUND",
-            f"no skill {skill_id!r} in {self.path}" + (f"; did you mean {near!r}?" if near else ""),
-            hint="Run 'clawperator skills list'.",
-            operation="skills",
-            target=skill_id,
-        )
+        message = f"no skill {skill_id!r} in {self.path}" + (f"; did you mean {near!r}?" if near else "")
+        hint = "Run 'clawperator skills list'."
+        raise skill_error("SKILL_NOT_FOUND", skill_id, message, hint, operation="skills")
 
     def holding(self, skill_id: str) -> "SkillRegistry":
         """The registry with the files of this skill: the shipped one for its skills."""
@@ -97,13 +89,10 @@ class SkillRegistry(Struct, frozen=True):
         whole = os.path.join(self.root, relative)
         inside = os.path.realpath(self.root)
         if "\0" in relative or os.path.commonpath([inside, os.path.realpath(whole)]) != inside:
-            raise ClawError(
-                "SKILL_VALIDATION_FAILED",
-                f"path {relative!r} leads out of the registry",
-                hint="Paths are relative to the parent of the registry file's folder.",
-                details={"reason": "path outside the registry", "path": relative},
-                target=relative,
-            )
+            message = f"path {relative!r} leads out of the registry"
+            hint = "Paths are relative to the parent of the registry file's folder."
+            reason = "path outside the registry"
+            raise skill_error("SKILL_VALIDATION_FAILED", relative, message, hint, reason=reason, path=relative)
         return os.path.normpath(whole)
 
 
@@ -130,9 +119,8 @@ def configured_registry(given: str | None = None) -> str | None:
     if named is None:
         return None
     if is_blank(named):
-        raise _unreadable(
-            named, f"{REGISTRY_VARIABLE} is empty", f"Unset {REGISTRY_VARIABLE}, or set it to a path."
-        )
+        hint = f"Unset {REGISTRY_VARIABLE}, or set it to a path."
+        raise _unreadable(named, f"{REGISTRY_VARIABLE} is empty", hint)
     return os.path.abspath(os.path.expanduser(named))
 
 
@@ -215,18 +203,20 @@ def parse_entry(raw: Mapping[str, Any]) -> SkillEntry:
             return msgspec.convert(dict(raw), SkillEntry)
         except msgspec.ValidationError as e:
             message, details = f"the entry of skill {raw.get('id')!r} is invalid: {e}", {"reason": str(e)}
-    raise ClawError("SKILL_VALIDATION_FAILED", message, details=details, target=str(raw.get("id", "")))
+    raise skill_error("SKILL_VALIDATION_FAILED", str(raw.get("id", "")), message, **details)
 
 
-def _unreadable(path: str, reason: str, hint: str | None = None) -> ClawError:
-    return ClawError(
-        "REGISTRY_READ_FAILED",
-        f"cannot read the skills registry {printable(path)}: {reason}" if path.strip() else reason,
-        hint=hint or "Run 'clawperator skills install', or choose another file.",
-        details={"registryPath": path},
-        operation="read",
-        target=path,
-    )
+def _unreadable(path: str, reason: str, hint: str = "") -> ClawError:
+    message = f"cannot read the skills registry {printable(path)}: {reason}" if path.strip() else reason
+    hint = hint or "Run 'clawperator skills install', or choose another file."
+    return skill_error("REGISTRY_READ_FAILED", path, message, hint, operation="read", registryPath=path)
+
+
+def skill_error(
+    code: str, target: str, message: str, hint: str | None = None, /, *, operation: str = "", **details: Any
+) -> ClawError:
+    """An error about a skill or one of its files."""
+    return ClawError(code, message, hint=hint, details=details or None, operation=operation, target=target)
 
 
 # Search
@@ -374,9 +364,5 @@ def _git(*arguments: str) -> str:
 
 
 def _failed(reason: str, hint: str | None = None) -> ClawError:
-    return ClawError(
-        "SKILLS_SYNC_FAILED",
-        f"cannot fetch the skills: {reason}",
-        hint=hint or "Check the network and the ref, then retry.",
-        operation="skills sync",
-    )
+    message, hint = f"cannot fetch the skills: {reason}", hint or "Check the network and the ref, then retry."
+    return ClawError("SKILLS_SYNC_FAILED", message, hint=hint, operation="skills sync")

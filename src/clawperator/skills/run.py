@@ -28,7 +28,7 @@ from clawperator.device.settings import enabled_operator, named_operator
 from clawperator.device.uri_schemes import SCHEMES_VARIABLE, read_schemes
 from clawperator.errors import ClawError
 from clawperator.policy.gate import policy_environment
-from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry
+from clawperator.skills.registry import SkillEntry, SkillRegistry, parse_entry, skill_error
 from clawperator.skills.validation import (
     SkillAgent,
     SkillContract,
@@ -250,9 +250,8 @@ def read_frame(output: str, skill_id: str, source: dict[str, Any]) -> dict[str, 
         raise _invalid_frame(skill_id, "it occurs more than once")
     after = lines[markers[0] + 1 :]
     if len(after) != 1:
-        raise _invalid_frame(
-            skill_id, "no JSON follows the marker" if not after else "it is not at the end of the output"
-        )
+        problem = "it is not at the end of the output" if after else "no JSON follows the marker"
+        raise _invalid_frame(skill_id, problem)
     try:
         frame = msgspec.json.decode(after[0])
     except (msgspec.DecodeError, RecursionError) as e:
@@ -278,12 +277,9 @@ def is_newer_contract(frame: dict[str, Any]) -> bool:
 
 
 def _invalid_frame(skill_id: str, reason: str) -> ClawError:
-    return ClawError(
-        "SKILL_RESULT_PARSE_FAILED",
-        f"the result frame of {skill_id} is invalid: {reason}",
-        hint=f"A skill ends with one line {FRAME_MARKER} and one line of JSON; clawperator.skill_api prints them.",
-        target=skill_id,
-    )
+    hint = f"A skill ends with one line {FRAME_MARKER} and one line of JSON; clawperator.skill_api prints them."
+    message = f"the result frame of {skill_id} is invalid: {reason}"
+    return skill_error("SKILL_RESULT_PARSE_FAILED", skill_id, message, hint)
 
 
 # Runs
@@ -326,7 +322,6 @@ class SkillRun(Struct, frozen=True, kw_only=True):
 class _PreparedSkill(Struct, frozen=True):
     """A skill that is ready to start."""
 
-    entry: SkillEntry
     contract: SkillContract
     inputs: dict[str, str | int] | None
     agent: SkillAgent | None
@@ -363,13 +358,11 @@ def run_skill(
         )
     except OSError as e:
         log_event("skills.run.failed", level="error", skillId=request.skill_id)
-        raise ClawError(
-            "SKILL_EXECUTION_FAILED",
-            f"script {prepared.argv[0]} cannot be started: {why(e)}",
-            hint="Make a shell script executable (chmod +x) and give it a '#!' line.",
-            extra={"skillId": request.skill_id, "skillResult": None, **_given_timeout(request)},
-            target=request.skill_id,
-        ) from e
+        message = f"script {prepared.argv[0]} cannot be started: {why(e)}"
+        hint = "Make a shell script executable (chmod +x) and give it a '#!' line."
+        extra = {"skillId": request.skill_id, "skillResult": None, **_given_timeout(request)}
+        error = skill_error("SKILL_EXECUTION_FAILED", request.skill_id, message, hint)
+        raise error.with_(extra=extra) from e
     return _build_result(request, prepared, outcome, seconds)
 
 
@@ -431,19 +424,15 @@ def _prepare(registry: SkillRegistry, request: SkillRunRequest) -> _PreparedSkil
         environment["CLAWPERATOR_SKILL_AGENT_TIMEOUT_MS"] = str(round(_seconds(request, agent) * 1000))
     device = [request.device] if request.device else []
     argv = [*_command(script), *device, *request.args]
-    return _PreparedSkill(entry, contract, inputs, agent, problem, argv, environment)
+    return _PreparedSkill(contract, inputs, agent, problem, argv, environment)
 
 
 def _check_texts(request: SkillRunRequest) -> None:
     """Refuse a device or an argument that no process can be given."""
     for text in (request.device or "", *request.args):
         if "\0" in text or not is_encodable(text):
-            raise ClawError(
-                "SKILL_INPUT_INVALID",
-                f"the argument {text!r} is not valid text",
-                hint="Pass UTF-8 text without NUL characters.",
-                target=request.skill_id,
-            )
+            message, hint = f"the argument {text!r} is not valid text", "Pass UTF-8 text without NUL characters."
+            raise skill_error("SKILL_INPUT_INVALID", request.skill_id, message, hint)
 
 
 def _script(registry: SkillRegistry, entry: SkillEntry) -> str:
@@ -451,12 +440,9 @@ def _script(registry: SkillRegistry, entry: SkillEntry) -> str:
     chosen = next(found, next(iter(entry.scripts), None))
     path = registry.file(chosen) if chosen is not None else ""
     if not path or not os.path.isfile(path):
-        raise ClawError(
-            "SKILL_SCRIPT_NOT_FOUND",
-            f"skill {entry.id} has no script" if not path else f"script {path} not found",
-            hint=f"Run 'clawperator skills validate {entry.id}'.",
-            target=entry.id,
-        )
+        message = f"skill {entry.id} has no script" if not path else f"script {path} not found"
+        hint = f"Run 'clawperator skills validate {entry.id}'."
+        raise skill_error("SKILL_SCRIPT_NOT_FOUND", entry.id, message, hint)
     return path
 
 
@@ -470,12 +456,8 @@ def _command(script: str) -> list[str]:
 
     node = shutil.which("node")
     if node is None:
-        raise ClawError(
-            "HOST_DEPENDENCY_MISSING",
-            "this skill needs Node.js, and 'node' is not on PATH",
-            hint="Install Node.js.",
-            target=script,
-        )
+        message = "this skill needs Node.js, and 'node' is not on PATH"
+        raise skill_error("HOST_DEPENDENCY_MISSING", script, message, "Install Node.js.")
     return [node, script]
 
 
@@ -575,11 +557,8 @@ def _result(skill_id: str, prepared: _PreparedSkill, output: str) -> dict[str, A
         source = {"kind": "agent", "agentCli": prepared.environment["CLAWPERATOR_SKILL_AGENT_CLI"]}
     result = read_frame(output, skill_id, source)
     if result is not None and prepared.agent_problem:
-        raise ClawError(
-            "SKILL_RESULT_PARSE_FAILED",
-            f"the result has no valid source: the agent in skill.json is invalid: {prepared.agent_problem}",
-            target=skill_id,
-        )
+        message = f"the result has no valid source: the agent in skill.json is invalid: {prepared.agent_problem}"
+        raise skill_error("SKILL_RESULT_PARSE_FAILED", skill_id, message)
     if result is not None and is_newer_contract(result):
         version = result["contractVersion"]
         log_event("skills.run.output", f"result contract {version} is newer", level="warn", skillId=skill_id)
@@ -635,24 +614,16 @@ def _given_timeout(request: SkillRunRequest) -> dict[str, int | float]:
 def _failure(code: str, message: str, details: dict[str, Any], *, hint: str | None = None) -> ClawError:
     # The script has run, and what it did on the device is not known.
     message, hint, extra = mask((message, hint, details), known_secrets())
-    return ClawError(
-        code,
-        message,
-        hint=hint,
-        extra=extra,
-        operation="skills run",
-        target=details["skillId"],
-        after_effect=True,
-    )
+    error = skill_error(code, details["skillId"], message, hint, operation="skills run")
+    return error.with_(extra=extra, after_effect=True)
 
 
 def _failure_message(skill_id: str, outcome: ScriptExit, result: dict[str, Any] | None) -> str:
     if result is not None:
         return f"skill {skill_id} failed{_failure_point(result)}"
-    ending = (
-        f"signal {-outcome.code}" if outcome.code is not None and outcome.code < 0 else f"exit code {outcome.code}"
-    )
-    return f"skill {skill_id} ended with {ending}"
+    if outcome.code is not None and outcome.code < 0:
+        return f"skill {skill_id} ended with signal {-outcome.code}"
+    return f"skill {skill_id} ended with exit code {outcome.code}"
 
 
 def _failure_point(result: dict[str, Any]) -> str:

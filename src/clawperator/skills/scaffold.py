@@ -7,7 +7,6 @@ from contextlib import suppress
 from importlib import resources
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, Struct
 
 from clawperator._base.environment import parent_process
@@ -21,6 +20,7 @@ from clawperator.recording.actions import UserKey, UserText, read_actions
 from clawperator.recording.compare.checkpoints import derive_checkpoints
 from clawperator.recording.describe import DescribedStep, described_steps
 from clawperator.recording.export import Export, ExportedClick, ExportedEvent, ExportedTextChange, read_export
+from clawperator.recording.writing import pretty_json
 from clawperator.skills.registry import (
     SkillRegistry,
     configured_registry,
@@ -29,6 +29,7 @@ from clawperator.skills.registry import (
     read_json,
     read_registry,
     shipped_registry,
+    skill_error,
 )
 from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.select import find_nodes
@@ -66,12 +67,8 @@ def _read_context(path: str) -> Export:
             # A longer file is cut and fails to parse.
             return read_export(file.read(_MAX_BYTES))
     except (OSError, ValueError) as e:
-        raise ClawError(
-            "SKILLS_SCAFFOLD_FAILED",
-            f"cannot read the recording {path}: {why(e)}",
-            hint="Give the export of a recording.",
-            target=path,
-        ) from e
+        message, hint = f"cannot read the recording {path}: {why(e)}", "Give the export of a recording."
+        raise skill_error("SKILLS_SCAFFOLD_FAILED", path, message, hint) from e
 
 
 def recorded_steps(export: Export) -> list[RecordedStep]:
@@ -166,7 +163,7 @@ def render_files(template: SkillTemplate, entry: dict[str, Any]) -> dict[str, st
     steps = [] if template.recording is None else recorded_steps(template.recording)
     return {
         "SKILL.md": _render_skill_md(template, steps),
-        "skill.json": _json(entry),
+        "skill.json": f"{pretty_json(entry).decode()}\n",
         "scripts/run.py": _render_script(template, steps[:_MAX_STEPS]),
         "scripts/run.sh": _read_template("run.sh"),
     }
@@ -387,12 +384,8 @@ def new_skill(
     """
     app, _, intent = skill_id.rpartition(".")
     if not _ID.fullmatch(skill_id) or len(skill_id) > _MAX_ID_LENGTH:
-        raise ClawError(
-            "SKILL_ID_INVALID",
-            f"invalid skill id {skill_id!r}",
-            hint="Use the app's package name, a dot and the intent: com.android.settings.overview.",
-            target=skill_id,
-        )
+        hint = "Use the app's package name, a dot and the intent: com.android.settings.overview."
+        raise skill_error("SKILL_ID_INVALID", skill_id, f"invalid skill id {skill_id!r}", hint)
     path = _target_registry(registry)
     before = _trust_before(path)
     known = read_registry(path) if os.path.exists(path) else SkillRegistry(path, [])
@@ -409,9 +402,8 @@ def new_skill(
         _register(path, entry)
     except OSError as e:
         _remove(folder, files)
-        raise ClawError(
-            "SKILLS_SCAFFOLD_FAILED", f"cannot write skill {skill_id}: {why(e)}", target=folder, operation="write"
-        ) from e
+        message = f"cannot write skill {skill_id}: {why(e)}"
+        raise skill_error("SKILLS_SCAFFOLD_FAILED", folder, message, operation="write") from e
     _remember(path, before)
     return CreatedSkill(
         created=True,
@@ -487,7 +479,7 @@ def _register(path: str, entry: dict[str, Any]) -> None:
         document = read_json(path, lambda where, reason: OSError(f"{where}: {reason}"))
     skills = sorted([*document["skills"], entry], key=lambda each: str(each.get("id")))
     with AtomicFile(path) as out:
-        out.file.write(_json({**document, "skills": skills}).encode())
+        out.file.write(pretty_json({**document, "skills": skills}) + b"\n")
 
 
 def _remove(folder: str, files: dict[str, str]) -> None:
@@ -498,7 +490,3 @@ def _remove(folder: str, files: dict[str, str]) -> None:
     for part in (os.path.join(folder, "scripts"), folder):
         with suppress(OSError):
             os.rmdir(part)
-
-
-def _json(document: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"

@@ -13,7 +13,7 @@ from clawperator._base.text import whole
 from clawperator._base.typed import decode
 from clawperator.contract.execution import validate
 from clawperator.errors import ClawError
-from clawperator.skills.registry import FIELDS, SkillEntry, SkillRegistry, parse_entry, read_json
+from clawperator.skills.registry import FIELDS, SkillEntry, SkillRegistry, parse_entry, read_json, skill_error
 
 # The contract and the agent that a skill.json declares, and the reading of a skill's inputs
 
@@ -118,24 +118,15 @@ def _texts(evidence: Any) -> list[str]:
 
 
 def _invalid_contract(skill_id: str, reason: str) -> ClawError:
-    return ClawError(
-        "SKILL_VALIDATION_FAILED",
-        f"the contract of {skill_id} is invalid: {reason}",
-        hint='An input is "string", "integer" or "integer[min,max]"; a goal has a "kind".',
-        details={"reason": reason},
-        target=skill_id,
-    )
+    message = f"the contract of {skill_id} is invalid: {reason}"
+    hint = 'An input is "string", "integer" or "integer[min,max]"; a goal has a "kind".'
+    return skill_error("SKILL_VALIDATION_FAILED", skill_id, message, hint, reason=reason)
 
 
 def _invalid_input(skill_id: str, declared: Mapping[str, str], message: str) -> ClawError:
     example = " ".join(f"--{name} <{kind}>" for name, kind in declared.items())
-    return ClawError(
-        "SKILL_INPUT_INVALID",
-        message,
-        hint=f"Run 'clawperator skills run {skill_id}{' -- ' if example else ''}{example}'.",
-        details={"inputs": dict(declared)},
-        target=skill_id,
-    )
+    hint = f"Run 'clawperator skills run {skill_id}{' -- ' if example else ''}{example}'."
+    return skill_error("SKILL_INPUT_INVALID", skill_id, message, hint, inputs=dict(declared))
 
 
 # Agents
@@ -178,12 +169,9 @@ def resolve_agent(agent: SkillAgent, folder: str) -> tuple[str, str]:
 
 
 def _unavailable(name: str, reason: str) -> ClawError:
-    return ClawError(
-        "SKILL_AGENT_CLI_UNAVAILABLE",
-        f"the skill's agent is not available: {reason}",
-        hint=f"Install {name!r}, or set {AGENT_CLI_VARIABLE} to another program.",
-        target=name,
-    )
+    hint = f"Install {name!r}, or set {AGENT_CLI_VARIABLE} to another program."
+    message = f"the skill's agent is not available: {reason}"
+    return skill_error("SKILL_AGENT_CLI_UNAVAILABLE", name, message, hint)
 
 
 # Validation
@@ -259,17 +247,9 @@ def validate_all(registry: SkillRegistry, *, dry_run: bool = False) -> dict[str,
             valid.append({"skill": checked.skill, "checks": checked.checks})
     total = len(registry.entries)
     if failures:
-        raise ClawError(
-            "SKILL_VALIDATION_FAILED",
-            f"{len(failures)} of {total} skills are not valid",
-            details={
-                "totalSkills": total,
-                "validCount": len(valid),
-                "invalidCount": len(failures),
-                "failures": failures,
-            },
-            target=registry.path,
-        )
+        message = f"{len(failures)} of {total} skills are not valid"
+        counts: dict[str, Any] = {"totalSkills": total, "validCount": len(valid), "invalidCount": len(failures)}
+        raise skill_error("SKILL_VALIDATION_FAILED", registry.path, message, **counts, failures=failures)
     return {"valid": True, "totalSkills": total, "registryPath": registry.path, "validSkills": valid}
 
 
@@ -287,19 +267,15 @@ def _check_agreement(raw: dict[str, Any], description: dict[str, Any], skill_id:
         raise _failed(skill_id, f"its skill.json has no {', '.join(missing)}", missingFields=missing)
     differing = [name for name in FIELDS if description[name] != raw[name]]
     if differing:
-        raise _failed(
-            skill_id,
-            f"its skill.json and the registry differ in {', '.join(differing)}",
-            mismatchFields=differing,
-        )
+        problem = f"its skill.json and the registry differ in {', '.join(differing)}"
+        raise _failed(skill_id, problem, mismatchFields=differing)
 
 
 def _check_artifacts(entry: SkillEntry, checks: CheckedFiles) -> DryRun:
     plans = [path for path in checks.artifactPaths if path.endswith(_PLANS)]
     if not plans:
-        return DryRun(
-            "skipped", "the skill has no artifacts" if not checks.artifactPaths else "no artifact is an execution"
-        )
+        has_some = bool(checks.artifactPaths)
+        return DryRun("skipped", "no artifact is an execution" if has_some else "the skill has no artifacts")
     for path in plans:
         name = os.path.basename(path)
         document = read_json(path, _unreadable)
@@ -309,33 +285,17 @@ def _check_artifacts(entry: SkillEntry, checks: CheckedFiles) -> DryRun:
             details = {key: value for key, value in (e.details or {}).items() if key in _ACTION_DETAILS}
             if e.own_hint is not None:
                 details.setdefault("hint", e.hint)
-            raise _failed(
-                entry.id,
-                f"its artifact {name} is not a valid execution: {e.message}",
-                artifact=name,
-                path=path,
-                reason=e.message,
-                **details,
-            ) from e
+            problem = f"its artifact {name} is not a valid execution: {e.message}"
+            raise _failed(entry.id, problem, artifact=name, path=path, reason=e.message, **details) from e
     return DryRun("passed")
 
 
 def _unreadable(path: str, reason: str) -> ClawError:
-    return ClawError(
-        "SKILL_VALIDATION_FAILED",
-        f"cannot read {path}: {reason}",
-        details={"path": path, "reason": reason},
-        target=path,
-    )
+    return skill_error("SKILL_VALIDATION_FAILED", path, f"cannot read {path}: {reason}", path=path, reason=reason)
 
 
 def _failed(skill_id: str, problem: str, **details: Any) -> ClawError:
-    return ClawError(
-        "SKILL_VALIDATION_FAILED",
-        f"skill {skill_id} is not valid: {problem}",
-        details=details,
-        target=skill_id,
-    )
+    return skill_error("SKILL_VALIDATION_FAILED", skill_id, f"skill {skill_id} is not valid: {problem}", **details)
 
 
 # Artifacts: execution templates with placeholders, compiled and validated
@@ -368,7 +328,7 @@ def compile_artifact(
         raise _invalid_artifact(skill_id, name, f"not valid JSON: {e}") from None
     except ClawError as e:
         details = {"code": e.code, **(e.details or {})}
-        raise _invalid_artifact(skill_id, name, e.message, hint=e.hint, details=details) from e
+        raise _invalid_artifact(skill_id, name, e.message, e.hint, details) from e
 
 
 def read_variables(text: str | None) -> dict[str, str]:
@@ -409,12 +369,8 @@ def _as_text(value: Any) -> str:
 
 def _value(name: str, values: dict[str, str]) -> str:
     if not values.get(name):
-        raise ClawError(
-            "COMPILE_VAR_MISSING",
-            f"placeholder {{{{{name}}}}} has no value",
-            hint=f'Add it to the variables: {{"{name}":"..."}}.',
-            details={"placeholder": name},
-        )
+        message, hint = f"placeholder {{{{{name}}}}} has no value", f'Add it to the variables: {{"{name}":"..."}}.'
+        raise ClawError("COMPILE_VAR_MISSING", message, hint=hint, details={"placeholder": name})
     return msgspec.json.encode(values[name]).decode()[1:-1]
 
 
@@ -423,13 +379,9 @@ def _artifact_path(entry: SkillEntry, name: str) -> str:
         if os.path.basename(path) == name + SUFFIX:
             return path
     known = [os.path.basename(path) for path in entry.artifacts]
-    raise ClawError(
-        "ARTIFACT_NOT_FOUND",
-        f"skill {entry.id} has no artifact {name + SUFFIX!r}",
-        hint=f"Artifacts: {', '.join(known)}." if known else "The skill has no artifacts.",
-        details={"artifacts": known},
-        target=name,
-    )
+    message = f"skill {entry.id} has no artifact {name + SUFFIX!r}"
+    hint = f"Artifacts: {', '.join(known)}." if known else "The skill has no artifacts."
+    raise skill_error("ARTIFACT_NOT_FOUND", name, message, hint, artifacts=known)
 
 
 def _read_artifact(path: str) -> str:
@@ -445,19 +397,12 @@ def _read_artifact(path: str) -> str:
 
 
 def _invalid_variables(reason: str) -> ClawError:
-    return ClawError(
-        "COMPILE_VARS_PARSE_FAILED",
-        f"the variables must be a JSON object: {reason}",
-    )
+    return ClawError("COMPILE_VARS_PARSE_FAILED", f"the variables must be a JSON object: {reason}")
 
 
 def _invalid_artifact(
-    skill_id: str, name: str, reason: str, *, hint: str | None = None, details: dict[str, Any] | None = None
+    skill_id: str, name: str, reason: str, hint: str | None = None, details: dict[str, Any] | None = None
 ) -> ClawError:
-    return ClawError(
-        "COMPILE_VALIDATION_FAILED",
-        f"artifact {name} of {skill_id} is not a valid execution: {reason}",
-        hint=hint,
-        details={"artifact": name, "reason": reason, **(details or {})},
-        target=name,
-    )
+    message = f"artifact {name} of {skill_id} is not a valid execution: {reason}"
+    details = {"artifact": name, "reason": reason, **(details or {})}
+    return skill_error("COMPILE_VALIDATION_FAILED", name, message, hint, **details)

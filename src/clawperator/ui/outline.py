@@ -501,10 +501,13 @@ def _notices(elements: list[OutlineElement], overlay: str | None) -> list[str]:
     if overlay and any(part in overlay.lower() for part in _KEYBOARDS):
         notices.append("the keyboard is open")
     elif overlay:
-        notices.append(f"another app's window covers part of the screen: {_safe_name(overlay)}")
+        is_name = overlay.isascii() and overlay.replace(".", "").replace("_", "").isalnum()
+        name = overlay if is_name else "(invalid name)"
+        notices.append(f"another app's window covers part of the screen: {name}")
     if not any(element.texts or element.is_touchable for element in elements):
         notices.append(_NOTHING_TO_READ)
-    if cut := _count_cut(elements):
+    texts = (text for element in elements for text in (*element.texts, element.content or ""))
+    if cut := sum(len(text) > MAX_SHOWN for text in texts):
         notices.append(f"{cut} long text{'s' if cut > 1 else ''} cut after {MAX_SHOWN} characters")
     for at, element in enumerate(elements):
         if element.role == "webview":
@@ -540,16 +543,6 @@ def _picture_notices(hierarchy: Hierarchy, elements: list[OutlineElement], frame
         ):
             return [_PICTURE]
     return []
-
-
-def _count_cut(elements: list[OutlineElement]) -> int:
-    """How many texts are too long to be shown as a whole."""
-    texts = (text for element in elements for text in (*element.texts, element.content or ""))
-    return sum(len(text) > MAX_SHOWN for text in texts)
-
-
-def _safe_name(name: str) -> str:
-    return name if name.replace(".", "").replace("_", "").isalnum() and name.isascii() else "(invalid name)"
 
 
 # Class names are chosen by apps, so the number of cached ones is limited.

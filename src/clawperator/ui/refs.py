@@ -293,12 +293,7 @@ def _region_prints(
 def stale_reference(ref: str, reason: str) -> ClawError:
     """``REF_STALE``: nothing was touched."""
     return ClawError(
-        "REF_STALE",
-        f"reference {ref} {reason}",
-        hint="Run 'clawperator snapshot --view outline' for the references of this screen.",
-        details={"ref": ref},
-        operation="resolve",
-        target=ref,
+        "REF_STALE", f"reference {ref} {reason}", details={"ref": ref}, operation="resolve", target=ref
     )
 
 

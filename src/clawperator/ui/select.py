@@ -212,7 +212,8 @@ def _ids(nodes: Iterable[Node]) -> set[int]:
 def _own_tests(selector: NodeSelector) -> Iterator[Test]:
     """The conditions on the node itself, without its states."""
     if any(getattr(selector, name) is not UNSET for name in NodeMatcher.__struct_fields__):
-        yield compile_matcher(_contract_fields(selector))
+        others = {name: False if name == "unique" else UNSET for name in HOST_FIELDS}
+        yield compile_matcher(replace(selector, **others))
     if isinstance(selector.shortId, str):
         yield _has_short_id(selector.shortId)
     if isinstance(selector.className, str):
@@ -235,11 +236,6 @@ def _state_tests(selector: NodeSelector) -> Iterator[Test]:
         wanted = getattr(selector, name)
         if isinstance(wanted, bool):
             yield _has_state(name, wanted=wanted)
-
-
-def _contract_fields(selector: NodeSelector) -> NodeSelector:
-    defaults = {name: False if name == "unique" else UNSET for name in HOST_FIELDS}
-    return replace(selector, **defaults)
 
 
 def _has_short_id(wanted: str) -> Test:

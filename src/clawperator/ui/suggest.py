@@ -37,13 +37,12 @@ def contract_selector(hierarchy: Hierarchy, node: Node, frame: Bounds) -> NodeMa
     Roles are tried last: a device knows more about a node than its XML has, and may infer another role.
     """
     own = _own_fields(node)
-    choices = [_pick(own, *names) for names in _CONTRACT_CHOICES]
-    choices += [{**choice, "role": role_of(node)} for choice in choices if choice is not None]
+    choices = [choice for names in _CONTRACT_CHOICES for choice in _pick(own, *names)]
+    choices += [{**choice, "role": role_of(node)} for choice in choices]
     for choice in choices:
-        if choice is not None:
-            selector = msgspec.convert(choice, NodeMatcher)
-            if find_nodes(hierarchy, selector, frame) == [node]:
-                return selector
+        selector = msgspec.convert(choice, NodeMatcher)
+        if find_nodes(hierarchy, selector, frame) == [node]:
+            return selector
     return None
 
 
@@ -86,8 +85,9 @@ def _own_fields(node: Node) -> dict[str, str]:
     }
 
 
-def _pick(own: Fields, *names: str) -> Fields | None:
-    return {name: own[name] for name in names} if all(name in own for name in names) else None
+def _pick(own: Fields, *names: str) -> list[Fields]:
+    """The fields of these names as the only choice; none unless the node has all of them."""
+    return [{name: own[name] for name in names}] if all(name in own for name in names) else []
 
 
 def _plain(node: Node) -> Iterator[Fields]:
@@ -96,28 +96,23 @@ def _plain(node: Node) -> Iterator[Fields]:
     if short:
         yield {"shortId": short}
     for names in _CONTRACT_CHOICES[:-1]:
-        yield from _given(_pick(own, *names))
+        yield from _pick(own, *names)
 
 
 def _ranked(hierarchy: Hierarchy, node: Node, frame: Bounds) -> Iterator[Fields]:
     yield from _plain(node)
     own = _own_fields(node)
     kind = _kind(node)
-    for name in ("textEquals", "resourceId"):
-        picked = _pick(own, name)
-        if picked is not None:
-            yield {**kind, **picked}
+    labels, ids = _pick(own, "textEquals"), _pick(own, "resourceId")
+    for picked in (*labels, *ids):
+        yield {**kind, **picked}
     if kind:
         yield kind
-    base = {**kind, **(_pick(own, "resourceId") or _pick(own, "textEquals") or {})}
+    base = {**kind, **next(iter(ids or labels), {})}
     for label, relations in _neighbours(hierarchy, node, frame):
         for relation in relations:
             yield {**base, relation: {"textEquals": label}}
-    yield from _by_index(hierarchy, node, frame, [base, kind, *_given(_pick(own, "textEquals"))])
-
-
-def _given(fields: Fields | None) -> list[Fields]:
-    return [] if fields is None else [fields]
+    yield from _by_index(hierarchy, node, frame, [base, kind, *labels])
 
 
 def _kind(node: Node) -> Fields:

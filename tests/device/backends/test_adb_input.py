@@ -8,7 +8,7 @@ from clawperator.device.backends.adb_touch import (
     clearing_keys,
     find_again,
     has_text,
-    key_line,
+    input_line,
     not_accepted,
     not_deleted,
     not_typed,
@@ -55,7 +55,7 @@ def test_keys_that_do_something_else_are_no_text(text: str) -> None:
 
 
 def test_a_field_is_emptied_from_its_end() -> None:
-    assert key_line(clearing_keys(field("ab"))) == "input keyevent 123 67 67"
+    assert input_line("keyevent", *clearing_keys(field("ab"))) == "input keyevent 123 67 67"
     assert clearing_keys(field("😀")) == ["123", "67", "67"]
     assert clearing_keys(field("x" * 20)) == ["123", *["67"] * 20]
 

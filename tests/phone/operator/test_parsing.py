@@ -13,7 +13,7 @@ from clawperator.contract.action_params import Retry
 from clawperator.contract.actions import ACTIONS, ClickParams
 from clawperator.contract.execution import Execution, needs_host, operator_action, validate
 from clawperator.contract.selectors import NodeMatcher, NodeSelector
-from clawperator.engine.clicks import click_kind
+from clawperator.engine.clicks import CLICK_KINDS
 from clawperator.errors import ClawError
 from clawperator.phone.operator.operator import MAX_ACTIONS, PayloadError, parse_execution
 from clawperator.testing import SimulatedPhone
@@ -131,7 +131,7 @@ class TestWords:
         [(None, "click"), ("CLICK", "click"), ("longClick", "long_click"), ("Long_Click", "long_click")],
     )
     def test_the_click_type_may_have_any_case(self, written: str | None, kind: str) -> None:
-        assert click_kind(parsed("click", matcher=DISPLAY, clickType=written).clickType) == kind
+        assert CLICK_KINDS[parsed("click", matcher=DISPLAY, clickType=written).clickType] == kind
 
     def test_keys_directions_validators_and_action_types_may_have_any_case(self) -> None:
         assert parsed("press_key", key="BACK").key == "back"
@@ -307,7 +307,7 @@ def _meaning(execution: Execution) -> Any:
     for each in shown["actions"]:
         params = each["params"]
         if "clickType" in params:
-            params["clickType"] = click_kind(params["clickType"])
+            params["clickType"] = CLICK_KINDS[params["clickType"]]
         for name in ("retry", "scrollRetry", "clickRetry"):
             if name in params:
                 params[name].setdefault("maxDelayMs", params[name]["initialDelayMs"])

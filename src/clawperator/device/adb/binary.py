@@ -131,10 +131,5 @@ def start_server() -> None:
 
 
 def _failed(message: str, target: str) -> ClawError:
-    return ClawError(
-        "ADB_SERVER_FAILED",
-        message,
-        hint="Run 'adb kill-server', then retry.",
-        operation="adb",
-        target=target,
-    )
+    hint = "Run 'adb kill-server', then retry."
+    return ClawError("ADB_SERVER_FAILED", message, hint=hint, operation="adb", target=target)

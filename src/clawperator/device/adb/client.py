@@ -8,10 +8,9 @@ are quoted here.
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from msgspec import Struct
 
@@ -106,9 +105,7 @@ class Connection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -121,21 +118,19 @@ class Connection:
         if len(data) > _MAX_REQUEST:
             raise ClawError("PAYLOAD_TOO_LARGE", f"the request has {len(data)} bytes; adb allows {_MAX_REQUEST}")
         self.write(b"%04x" % len(data) + data)
-        self.expect_okay()
-
-    def expect_okay(self) -> None:
-        status = self.read_exactly(4)
-        if status == b"FAIL":
-            raise RefusedError(one_line(self.read_text(), 500))
-        if status != b"OKAY":
+        if (status := self._read_status()) != b"OKAY":
             raise ConnectionError(f"expected OKAY or FAIL from the adb server, got {status!r}")
 
     def read_answer(self) -> str:
         """Read the text after OKAY. Some services send a status of their own first; ``RefusedError`` for FAIL."""
-        head = self.read_exactly(4)
-        if head == b"FAIL":
-            raise RefusedError(one_line(self.read_text(), 500))
+        head = self._read_status()
         return self.read_text(b"" if head == b"OKAY" else head)
+
+    def _read_status(self) -> bytes:
+        status = self.read_exactly(4)
+        if status == b"FAIL":
+            raise RefusedError(one_line(self.read_text(), 500))
+        return status
 
     def read_text(self, head: bytes = b"") -> str:
         """Read a text that is preceded by its length in four hex digits: ``head``, if they were read already."""
@@ -251,9 +246,7 @@ class ShellStream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
 
     def packets(self) -> Iterator[tuple[bool, bytes]]:
@@ -329,7 +322,9 @@ def run_shell(device: Device, script: str, *, seconds: float, max_bytes: int = 1
                     raise ConnectionError(f"more than {max_bytes} bytes of output")
             code = stream.code
     except (OSError, RefusedError) as e:
-        raise _not_run(device, script, e) from e
+        message = f"did not complete a shell command: {'timeout' if isinstance(e, TimeoutError) else e}"
+        details = {"command": _program(script)}
+        raise shell_error(device, f"device {device.serial} {message}", operation="shell", details=details) from e
     trace(f"shell {_program(script)}: exit code {code} after {(time.monotonic() - began) * 1000:.0f} ms")
     assert code is not None, "packets end with the exit code"
     return ShellAnswer(code, bytes(out), bytes(err))
@@ -340,16 +335,13 @@ def _program(script: str) -> str:
     return script.partition(" ")[0]
 
 
-def _not_run(device: Device, script: str, error: Exception) -> ClawError:
-    reason = "timeout" if isinstance(error, TimeoutError) else str(error)
-    return ClawError(
-        "DEVICE_SHELL_UNAVAILABLE",
-        f"device {device.serial} did not complete a shell command: {reason}",
-        hint=f"Run 'clawperator doctor {device_flag(device.serial)}' to check the device.",
-        details={"command": _program(script)},
-        operation="shell",
-        target=device.serial,
-    )
+def shell_error(
+    device: Device, message: str, *, hint: str = "", operation: str = "", details: Mapping[str, Any] | None = None
+) -> ClawError:
+    """``DEVICE_SHELL_UNAVAILABLE``. Without a hint the advice is to check the device."""
+    hint = hint or f"Run 'clawperator doctor {device_flag(device.serial)}' to check the device."
+    code, serial = "DEVICE_SHELL_UNAVAILABLE", device.serial
+    return ClawError(code, message, hint=hint, details=details, operation=operation, target=serial)
 
 
 # Serials, as adb passes on what a device or the network reports: USB serials, ``emulator-5554``, ``host:port``,

@@ -89,13 +89,14 @@ class Section(Struct, frozen=True):
 
 def display_sections(dump: str) -> list[Section]:
     """The parts of ``dumpsys window`` about each display; none where it does not divide them."""
-    heads = list(_SECTION.finditer(dump))
+    return [Section(int(head[1]), text) for head, text in _parts(_SECTION, dump) if head[1] is not None]
+
+
+def _parts(pattern: re.Pattern[str], dump: str) -> Iterator[tuple[re.Match[str], str]]:
+    """The heads that a pattern matches, each with the text up to the next one."""
+    heads = list(pattern.finditer(dump))
     ends = [*(head.start() for head in heads[1:]), len(dump)]
-    return [
-        Section(int(head[1]), dump[head.end() : end])
-        for head, end in zip(heads, ends, strict=False)
-        if head[1] is not None
-    ]
+    return ((head, dump[head.end() : end]) for head, end in zip(heads, ends, strict=False))
 
 
 def focused_display_id(dump: str) -> int | None:
@@ -147,30 +148,19 @@ def read_physical_ids(output: str) -> list[str]:
 
 def physical_id_in_use(dump: str, display: int) -> str | None:
     """The id of the panel that shows a logical display, from ``dumpsys display``; else of one that is on."""
-    viewports = [_panel(found[1]) for found in _VIEWPORT.finditer(dump)]
-    infos = [_panel(found[1]) for found in _INFO.finditer(dump)]
-    for panels in (viewports, infos):
-        on = [panel for panel in panels if panel is not None and panel.is_on]
-        for panel in on:
-            if panel.display == display:
-                return panel.physical
+    for pattern in (_VIEWPORT, _INFO):
+        on = [panel for found in pattern.finditer(dump) if (panel := _panel_that_is_on(found[1]))]
         if on:
-            return on[0].physical
+            return next((physical for shown, physical in on if shown == display), on[0][1])
     return None
 
 
-class _Panel(Struct, frozen=True):
-    display: int
-    physical: str
-    is_on: bool
-
-
-def _panel(text: str) -> _Panel | None:
+def _panel_that_is_on(text: str) -> tuple[int, str] | None:
+    """The number of a display and the id of its panel; None when it is off or the text does not have both."""
     number, local = _NUMBER.search(text), _LOCAL.search(text)
-    if number is None or local is None:
+    if number is None or local is None or "isActive=false" in text or re.search(r"\bstate OFF\b", text):
         return None
-    is_off = "isActive=false" in text or re.search(r"\bstate OFF\b", text) is not None
-    return _Panel(int(number[1]), local[1], not is_off)
+    return int(number[1]), local[1]
 
 
 class _Window(Struct, frozen=True):
@@ -181,12 +171,9 @@ class _Window(Struct, frozen=True):
 
 def read_foreground(dump: str) -> str | None:
     """The package in front of the focused display, from the most accurate line; None without any."""
-    for text in dict.fromkeys((_of_focused_display(dump), dump)):
-        for pattern in _FRONT:
-            found = pattern.search(text)
-            if found:
-                return found[1]
-    return None
+    texts = dict.fromkeys((_of_focused_display(dump), dump))
+    found = (pattern.search(text) for text in texts for pattern in _FRONT)
+    return next((component[1] for component in found if component), None)
 
 
 def _of_focused_display(dump: str) -> str:
@@ -205,16 +192,13 @@ def read_windows(dump: str) -> Windows:
     shown = list(_visible_windows(dump, focused_display_id(dump)))
     focus = _FOCUS.search(_of_focused_display(dump)) or _FOCUS.search(dump)
     focused = next((w.package for w in shown if focus and w.name == focus[1]), front)
-    overlay = focused if focused != front else _first_over(front, shown)
-    return Windows(front, overlay, len(shown))
+    top = focused if focused != front else next((w.package for w in shown if not w.is_bar), front)
+    return Windows(front, top if top != front else None, len(shown))
 
 
 def _visible_windows(dump: str, display: int | None) -> Iterator[_Window]:
     """Visible windows of a display, or of all, topmost first, as in the dump."""
-    heads = list(_WINDOW.finditer(dump))
-    ends = [*(head.start() for head in heads[1:]), len(dump)]
-    for head, end in zip(heads, ends, strict=False):
-        body = dump[head.end() : end]
+    for head, body in _parts(_WINDOW, dump):
         visible, package, of, kind = (p.search(body) for p in (_VISIBLE, _PACKAGE, _DISPLAY, _TYPE))
         if package is None or not (visible[1] == "true" if visible else _READY.search(body)):
             continue
@@ -226,12 +210,3 @@ def _visible_windows(dump: str, display: int | None) -> Iterator[_Window]:
             or _BAR_TITLES.fullmatch(head[2]) is not None
         )
         yield _Window(head[1], package[1], is_bar)
-
-
-def _first_over(front: str | None, shown: list[_Window]) -> str | None:
-    for window in shown:
-        if window.package == front and not window.is_bar:
-            return None
-        if not window.is_bar:
-            return window.package
-    return None

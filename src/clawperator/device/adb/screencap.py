@@ -2,7 +2,7 @@
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.text import one_line
-from clawperator.device.adb.client import Device, ShellAnswer, command_line, run_shell
+from clawperator.device.adb.client import Device, ShellAnswer, command_line, run_shell, shell_error
 from clawperator.device.adb.dumpsys import focused_display_id, physical_id_in_use, read_physical_ids
 from clawperator.errors import ClawError
 
@@ -63,12 +63,6 @@ def _split(output: bytes) -> tuple[str, bytes]:
 
 def _no_screenshot(device: Device, answer: ShellAnswer, text: str) -> ClawError:
     complaint = answer.stderr[:_MAX_TEXT].decode("utf-8", "replace").strip() or text.strip()[-_MAX_TEXT:]
-    reason = f": {one_line(complaint, 300)}" if complaint else ""
-    return ClawError(
-        "DEVICE_SHELL_UNAVAILABLE",
-        f"{device.serial} returned no screenshot{reason}",
-        hint="Wake and unlock the device. Some apps forbid screenshots of their screens: open another one.",
-        details={"command": "screencap"},
-        operation="screenshot",
-        target=device.serial,
-    )
+    message = f"{device.serial} returned no screenshot" + (f": {one_line(complaint, 300)}" if complaint else "")
+    hint = "Wake and unlock the device. Some apps forbid screenshots of their screens: open another one."
+    return shell_error(device, message, hint=hint, operation="screenshot", details={"command": "screencap"})

@@ -77,13 +77,9 @@ def read_port(text: str) -> int | None:
 
 
 def _invalid(variable: str, value: str) -> ClawError:
-    return ClawError(
-        "CONFIG_INVALID",
-        f"{variable} is not the address of an adb server: {value!r}",
-        hint=f"{_ADVICE[variable]}, or run 'unset {variable}'.",
-        operation="connect",
-        target=variable,
-    )
+    message = f"{variable} is not the address of an adb server: {value!r}"
+    hint = f"{_ADVICE[variable]}, or run 'unset {variable}'."
+    return ClawError("CONFIG_INVALID", message, hint=hint, operation="connect", target=variable)
 
 
 def can_start(endpoint: Endpoint) -> bool:

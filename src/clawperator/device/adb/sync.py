@@ -28,10 +28,6 @@ _SMALL_FILE_SECONDS = 10.0
 _NOTE_SECONDS = 2.0
 _CODE = re.compile(r"INSTALL_(?:PARSE_)?FAILED_([A-Z_]{1,60})")
 _OTHERS = "Check that the APK fits the device's ABI and Android version, and that it has free storage."
-_OTHER_SIGNATURE = "Uninstall the installed app first, with its data: it is signed with another key."
-_WRONG_APK = "Check that the APK is complete and signed: copy or build it again."
-_NO_STORAGE = "Free storage on the device, then install again."
-_WRONG_ABI = "Get an APK for the device's processor: 'adb shell getprop ro.product.cpu.abilist' lists its ABIs."
 # The user or a switch of the vendor refused the installation.
 _REFUSED: Mapping[str, str] = {
     "USER_RESTRICTED": "Unlock the device and accept the installation on it. A policy may also forbid it.",
@@ -39,17 +35,21 @@ _REFUSED: Mapping[str, str] = {
     "VERIFICATION_FAILURE": "Turn off 'Verify apps over USB' in the developer options, or accept the app.",
 }
 _HINTS: Mapping[str, str] = {
-    "UPDATE_INCOMPATIBLE": _OTHER_SIGNATURE,
-    "INCONSISTENT_CERTIFICATES": _OTHER_SIGNATURE,
-    "SHARED_USER_INCOMPATIBLE": _OTHER_SIGNATURE,
+    **dict.fromkeys(
+        ("UPDATE_INCOMPATIBLE", "INCONSISTENT_CERTIFICATES", "SHARED_USER_INCOMPATIBLE"),
+        "Uninstall the installed app first, with its data: it is signed with another key.",
+    ),
     "VERSION_DOWNGRADE": "Uninstall the newer version first, with its data, or install one that is not older.",
     "ALREADY_EXISTS": "Uninstall the installed app first.",
     "DUPLICATE_PERMISSION": "Uninstall the other app that declares this permission.",
     "CONFLICTING_PROVIDER": "Uninstall the other app that has the same content provider.",
-    "INSUFFICIENT_STORAGE": _NO_STORAGE,
-    "MEDIA_UNAVAILABLE": _NO_STORAGE,
-    "NO_MATCHING_ABIS": _WRONG_ABI,
-    "CPU_ABI_INCOMPATIBLE": _WRONG_ABI,
+    **dict.fromkeys(
+        ("INSUFFICIENT_STORAGE", "MEDIA_UNAVAILABLE"), "Free storage on the device, then install again."
+    ),
+    **dict.fromkeys(
+        ("NO_MATCHING_ABIS", "CPU_ABI_INCOMPATIBLE"),
+        "Get an APK for the device's processor: 'adb shell getprop ro.product.cpu.abilist' lists its ABIs.",
+    ),
     "OLDER_SDK": "Get an APK for the Android version of the device: this one needs a newer Android.",
     "NEWER_SDK": "Get a newer APK: this one is only for older versions of Android.",
     "DEPRECATED_SDK_VERSION": "Get a newer APK: the device refuses apps for so old a version of Android.",
@@ -57,11 +57,10 @@ _HINTS: Mapping[str, str] = {
     "MISSING_SHARED_LIBRARY": "Get another APK: this one needs a library that the device does not have.",
     "MISSING_FEATURE": "Get another APK: this one needs hardware that the device does not have.",
     "MISSING_SPLIT": "Get an APK without splits: this one is a part of an app bundle.",
-    "INVALID_APK": _WRONG_APK,
-    "NOT_APK": _WRONG_APK,
-    "BAD_MANIFEST": _WRONG_APK,
-    "BAD_SIGNATURE": _WRONG_APK,
-    "NO_CERTIFICATES": _WRONG_APK,
+    **dict.fromkeys(
+        ("INVALID_APK", "NOT_APK", "BAD_MANIFEST", "BAD_SIGNATURE", "NO_CERTIFICATES"),
+        "Check that the APK is complete and signed: copy or build it again.",
+    ),
 }
 
 

@@ -15,7 +15,7 @@ from clawperator._base.text import one_line
 from clawperator.contract.action_params import UserChoice
 from clawperator.contract.limits import MAX_EXECUTION_TIMEOUT_MS
 from clawperator.device.adb import dumpsys
-from clawperator.device.adb.client import Device, ShellAnswer, command_line, device_flag, run_shell
+from clawperator.device.adb.client import Device, ShellAnswer, command_line, run_shell, shell_error
 from clawperator.device.adb.dumpsys import Size
 from clawperator.device.adb.screencap import SCREENSHOT_SECONDS, capture_png
 from clawperator.device.backends.backend import RunWatch
@@ -201,8 +201,6 @@ class AdbScreen(AdbShell):
             hint="Stop it, then retry: Appium with "
             f"'{stop} io.appium.uiautomator2.server', uiautomator2 with '{stop} com.github.uiautomator'. An "
             "interrupted dump ends after 10 s. With an Operator on the device use the backend operator.",
-            operation="snapshot",
-            target=self._name,
         )
 
     # The display
@@ -240,12 +238,7 @@ class AdbScreen(AdbShell):
             self._rotation = self._read_turns(state)
             self._is_size_of_capture = False
         if self._size is None:
-            raise ClawError(
-                "DEVICE_SHELL_UNAVAILABLE",
-                f"{self._name} does not report its display size",
-                hint=f"Run 'clawperator doctor {device_flag(self._name)}' to check the device.",
-                target=self._name,
-            )
+            raise shell_error(self._device, f"{self._name} does not report its display size")
         width, height = self._size if self._rotation % 2 == 0 else self._size[::-1]
         return Bounds(0, 0, width, height)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from clawperator._base.text import printable
 from clawperator.contract.action_params import PACKAGE_NAME, UserChoice
-from clawperator.device.adb.client import ShellAnswer, command_line, device_flag
+from clawperator.device.adb.client import ShellAnswer, command_line, device_flag, shell_error
 from clawperator.device.backends.adb_screen import CALL_SECONDS, AdbShell, whole_output
 from clawperator.device.backends.host_actions import force_stop, is_process_of, is_running
 from clawperator.device.users import user_line, user_refusal, user_words
@@ -86,8 +86,7 @@ class AdbSystem(AdbShell):
             )
         if answer.code == 0 and not _NOT_STARTED.search(output):
             return True
-        refusal = user_refusal(self._device, output)
-        if refusal is not None:
+        if (refusal := user_refusal(self._device, output)) is not None:
             raise refusal
         return False
 
@@ -145,7 +144,7 @@ class AdbSystem(AdbShell):
 
         lines = self._log_lines(package, self._log_start(since))
         if not lines and not _log_records(self._logcat("-t", "1")):
-            raise self._no_log("it is empty", _LOGGING_OFF)
+            raise self._no_log("it is empty")
         return [printable(line[:_MAX_LINE]) for line in mask(lines[-max_lines:], declared_texts())]
 
     def _log_lines(self, package: str, start: str) -> list[str]:
@@ -158,7 +157,7 @@ class AdbSystem(AdbShell):
         log = self._logcat("-T", start)
         records = _log_records(log)
         if log.code != 0 and not records:
-            raise self._no_log(log.complaint or f"logcat exited with {log.code}", _LOGGING_OFF)
+            raise self._no_log(log.complaint or f"logcat exited with {log.code}")
         return [line for line in records if _pid(line) in pids]
 
     def _logcat(self, *words: str) -> ShellAnswer:
@@ -177,10 +176,9 @@ class AdbSystem(AdbShell):
         rows = [line.split() for line in listed.splitlines()]
         return {row[column] for row in rows if len(row) > column + 1 and is_process_of(row[-1], package)}
 
-    def _no_log(self, reason: str, hint: str) -> ClawError:
-        return ClawError(
-            "LOGCAT_UNAVAILABLE", f"the log of {self._name} cannot be read: {reason}", hint=hint, target=self._name
-        )
+    def _no_log(self, reason: str) -> ClawError:
+        message = f"the log of {self._name} cannot be read: {reason}"
+        return ClawError("LOGCAT_UNAVAILABLE", message, hint=_LOGGING_OFF)
 
     def _log_start(self, since: str) -> str:
         """The start in a form that every logcat reads: seconds of the device's clock, or the time as given."""
@@ -189,22 +187,15 @@ class AdbSystem(AdbShell):
             return since if "." in since else f"{since}.000"
         now = self._run("date +%s").text.strip()
         if not now.isdecimal():
-            raise ClawError(
-                "DEVICE_SHELL_UNAVAILABLE",
-                f"{self._name} does not report its time",
-                hint=f"Run 'clawperator doctor {device_flag(self._name)}' to check the device.",
-            )
+            raise shell_error(self._device, f"{self._name} does not report its time")
         return f"{max(0.0, int(now) - int(found[1]) * _UNITS[found[2]]):.3f}"
 
     def _uid(self, package: str) -> int:
         found = _UID.search(self._run(command_line("dumpsys", "package", package)).text)
         if found is None:
-            raise ClawError(
-                "APP_NOT_FOUND",
-                f"{package} is not installed on {self._name}",
-                hint=f"Run 'clawperator packages list {device_flag(self._name)}' for the installed apps.",
-                details={"application_id": package},
-            )
+            message = f"{package} is not installed on {self._name}"
+            hint = f"Run 'clawperator packages list {device_flag(self._name)}' for the installed apps."
+            raise ClawError("APP_NOT_FOUND", message, hint=hint, details={"application_id": package})
         return int(found[1])
 
 

@@ -88,19 +88,13 @@ def _may_be_wrapped(text: str) -> bool:
     return utf16_length(text) > _ONE_LINE or "\n" in text
 
 
-def key_line(keys: list[str]) -> str:
-    return input_line("keyevent", *keys)
-
-
 def find_again(nodes: list[Node], node: Node) -> Node | None:
     """The same view in a later capture: by class and resource id, then by bounds or by its index among those."""
     similar = [n for n in nodes if _is_similar(n, node)]
-    for candidate in similar:
-        if candidate.bounds == node.bounds:
-            return candidate
-    top = node
-    for ancestor in node.ancestors():
-        top = ancestor
+    in_place = next((n for n in similar if n.bounds == node.bounds), None)
+    if in_place is not None:
+        return in_place
+    *_, top = (node, *node.ancestors())
     index = [n for n in top.walk() if _is_similar(n, node)].index(node)
     return similar[index] if index < len(similar) else None
 
@@ -165,22 +159,19 @@ class AdbTouch(AdbScreen):
     # Touch
 
     def tap(self, x: int, y: int, hold_ms: int) -> bool:
-        if not self.is_on_display((x, y)):
-            return False
-        point = (str(x), str(y))
-        if hold_ms <= _TAP_MS:
-            return self._inject(self._pointer("tap", *point))
-        return self._inject(self._pointer("swipe", *point, *point, str(hold_ms)))
+        if hold_ms > _TAP_MS:
+            return self._move("swipe", (x, y), (x, y), hold_ms)
+        return self.is_on_display((x, y)) and self._inject(self._pointer("tap", str(x), str(y)))
 
     def swipe(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
-        if not self.is_on_display(start, end):
-            return False
-        return self._inject(self._pointer("swipe", *map(str, (*start, *end, duration_ms))))
+        return self._move("swipe", start, end, duration_ms)
 
     def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
-        if not self.is_on_display(start, end):
-            return False
-        return self._inject(self._pointer("draganddrop", *map(str, (*start, *end, duration_ms))))
+        return self._move("draganddrop", start, end, duration_ms)
+
+    def _move(self, gesture: str, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
+        words = map(str, (*start, *end, duration_ms))
+        return self.is_on_display(start, end) and self._inject(self._pointer(gesture, *words))
 
     def double_tap(self, x: int, y: int) -> bool:
         """Two taps. The second ``input`` starts while the first one runs: starting one may take a second."""
@@ -238,7 +229,7 @@ class AdbTouch(AdbScreen):
         batch = _FIRST_KEYS
         while len(keys) - sent > batch:
             began = time.monotonic()
-            if not self._inject(key_line(keys[sent : sent + batch])):
+            if not self._inject(input_line("keyevent", *keys[sent : sent + batch])):
                 raise not_typed(text)
             sent += batch
             per_key = max((time.monotonic() - began) / batch, 0.0001)
@@ -246,7 +237,7 @@ class AdbTouch(AdbScreen):
             needed = min(batch, len(keys) - sent) * per_key
             if needed > (self._deadline.remaining or 0.0):
                 raise not_deleted(sent, len(keys), per_key)
-        rest = [key_line(keys[sent:])] if keys else []
+        rest = [input_line("keyevent", *keys[sent:])] if keys else []
         if not self._inject(*rest, *(typing_lines(text) if text else ())):
             raise not_typed(text)
         return True
@@ -285,6 +276,5 @@ class AdbTouch(AdbScreen):
                 "SECURITY_BLOCK_DETECTED",
                 f"{self._name} does not allow adb to inject input",
                 hint=vendor_hint(self._device, "input", otherwise=_ALLOW_INPUT),
-                target=self._name,
             )
         return answer.code == 0 and not _FAILED.search(output)

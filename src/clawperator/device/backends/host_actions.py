@@ -8,7 +8,7 @@ from typing import Any
 from clawperator.contract.action_params import UserChoice
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.results import StepResult
-from clawperator.device.adb.client import Device, command_line, device_flag, run_shell
+from clawperator.device.adb.client import Device, command_line, run_shell, shell_error
 from clawperator.errors import ClawError
 
 _CLOSE_SECONDS = 10.0
@@ -74,12 +74,9 @@ def force_stop(
     words = () if user is None else user_words(user)
     answer = run_shell(device, command_line("am", "force-stop", *words, package), seconds=seconds)
     if answer.code != 0:
-        raise user_refusal(device, answer.complaint) or ClawError(
-            "DEVICE_SHELL_UNAVAILABLE",
-            f"cannot close {package} on {device.serial}: {answer.complaint}",
-            hint=f"Run 'clawperator doctor {device_flag(device.serial)}' to check the device.",
-            details={"applicationId": package, "adbExitCode": answer.code},
-        )
+        message = f"cannot close {package} on {device.serial}: {answer.complaint}"
+        details = {"applicationId": package, "adbExitCode": answer.code}
+        raise user_refusal(device, answer.complaint) or shell_error(device, message, details=details)
 
 
 def save_screenshot(png: bytes, path: str | None, command_id: str) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.notes import note
-from clawperator.contract.action_params import is_snapshot, unsettles
+from clawperator.contract.action_params import UNSETTLED, is_snapshot, unsettles
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action, Plan, needs_host, operator_action
 from clawperator.contract.limits import MIN_EXECUTION_TIMEOUT_MS
@@ -40,12 +40,6 @@ if TYPE_CHECKING:
 
 # A hierarchy that was lost is too large for the log from this size on. The smallest usual log has 256 KiB.
 _LARGE_BYTES = 200_000
-_UNSETTLED = (
-    "snapshot captured without a preceding sleep step; UI may not have settled - "
-    "consider adding a sleep step between click and snapshot_ui"
-)
-
-
 # The least time for a capture that only improves an error.
 _CAPTURE_SECONDS = 1.0
 
@@ -249,7 +243,7 @@ class OperatorRun:
         for i, step in enumerate(self.steps):
             unsettled = unsettles(previous.get(step.id))
             if is_snapshot(step.actionType) and step.success and unsettled and "warn" not in step.data:
-                self.steps[i] = replace(step, data={**step.data, "warn": _UNSETTLED})
+                self.steps[i] = replace(step, data={**step.data, "warn": UNSETTLED})
 
 
 def _expects(action: Action) -> bool:

@@ -179,7 +179,7 @@ class OperatorDriver(AdbDriver):
         self.link_error: ClawError | None = None
 
     def dump(self) -> Hierarchy:
-        data = self._action("snapshot_ui", {"retry": _ONCE}).data
+        data = self._action("snapshot_ui", {"retry": _ONCE})
         count = data.get("window_count", "")
         foreground, overlay = data.get("foreground_package"), data.get("overlay_package")
         self._windows = Windows(foreground, overlay, int(count) if count.isdecimal() else 0)
@@ -215,7 +215,7 @@ class OperatorDriver(AdbDriver):
         frame = self.frame()
         target = click_selector(chosen, kind, frame)
         if target is not None:
-            data = self._action("click", {**target.params(), "clickType": kind}).data
+            data = self._action("click", {**target.params(), "clickType": kind})
             check_matched(data, target.node, chosen, by_selector=True)
             return data
         if kind == "focus":
@@ -225,7 +225,7 @@ class OperatorDriver(AdbDriver):
         again = self.dump()
         x, y, top = point_of(chosen, again, kind, frame)
         tap = {"coordinate": {"x": x, "y": y}, "clickType": kind, "retry": _ONCE}
-        data = self._guarded("click", tap, own_guard(top) or own_guard(chosen.node))
+        data = self._action("click", tap, own_guard(top) or own_guard(chosen.node))
         check_matched(data, top, chosen, by_selector=False)
         verified = {} if self._is_in_place(chosen) else {"target_verified": "false"}
         return {name: value for name, value in data.items() if name != "coordinate"} | verified
@@ -245,7 +245,7 @@ class OperatorDriver(AdbDriver):
         if target is None:
             return None
         params = {**target.params(), "text": text, "submit": submit, "clear": clear}
-        data = self._action("enter_text", params).data
+        data = self._action("enter_text", params)
         check_matched(data, target.node, chosen, by_selector=True)
         return data
 
@@ -264,20 +264,15 @@ class OperatorDriver(AdbDriver):
             return False
         return True
 
-    def _action(self, action: str, params: dict[str, Any]) -> StepResult:
-        """The step of one action of the Operator; a failed step is raised as its error."""
-        return self._run_actions([{"id": "a1", "type": action, "params": params}])
+    def _action(self, action: str, params: dict[str, Any], guard: dict[str, str] | None = None) -> dict[str, str]:
+        """The data of one action of the Operator; a failed step is raised as its error.
 
-    def _guarded(self, action: str, params: dict[str, Any], guard: dict[str, str]) -> dict[str, str]:
-        """The data of an action that runs only if a node is there: the first action that fails ends a delivery."""
+        With a ``guard`` it runs only if such a node is there: the first action that fails ends a delivery.
+        """
         actions: list[dict[str, Any]] = [{"id": "a1", "type": action, "params": params}]
         if guard:
             wait = {"id": "g1", "type": "wait_for_node", "params": {"matcher": guard, "retry": _ONCE}}
             actions.insert(0, wait)
-        return self._run_actions(actions).data
-
-    def _run_actions(self, actions: list[dict[str, Any]]) -> StepResult:
-        """The last step of a delivery; the first failed step is raised as its error."""
         self._left(0)
         try:
             steps = self._deliver(actions)
@@ -287,8 +282,6 @@ class OperatorDriver(AdbDriver):
         for step in steps:
             if step.success:
                 continue
-            data = step.data
-            action = step.actionType
-            code = known_code(data.get("error"))
-            raise ClawError(code, data.get("message", f"the Operator could not {action}"), hint=data.get("hint"))
-        return steps[-1]
+            message = step.data.get("message", f"the Operator could not {step.actionType}")
+            raise ClawError(known_code(step.data.get("error")), message, hint=step.data.get("hint"))
+        return steps[-1].data

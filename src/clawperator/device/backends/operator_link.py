@@ -95,15 +95,9 @@ class LogLines:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The lines that these bytes complete."""
-        first, newline, more = data.partition(b"\n")
-        self._rest += first[: max(0, MAX_LINE_BYTES - len(self._rest))]
-        if not newline:
-            return
-        yield self._rest
-        *lines, rest = more.split(b"\n")
+        *lines, rest = (self._rest + data).split(b"\n")
         self._rest = rest[:MAX_LINE_BYTES]
-        for line in lines:
-            yield line[:MAX_LINE_BYTES]
+        return (line[:MAX_LINE_BYTES] for line in lines)
 
 
 def read_record(line: bytes) -> Record | None:
@@ -223,7 +217,17 @@ def plausible_text(tree: LoggedTree) -> str | None:
     Then it has its end, it is well-formed, and the children of each node have the indexes from 0 on. A loss at the
     end of a list of children has no sign.
     """
-    return _without_gaps("\n".join(tree.lines)) if tree.is_complete and not tree.has_drops else None
+    if not tree.is_complete or tree.has_drops:
+        return None
+    from clawperator.ui.parse import parse_hierarchy
+
+    text = "\n".join(tree.lines)
+    try:
+        nodes = parse_hierarchy(text).nodes
+    except ClawError:
+        return None
+    has_gaps = any(_has_gap([child.attributes.get("index", "") for child in node.children]) for node in nodes)
+    return None if has_gaps else text.strip()
 
 
 def _readings(lines: tuple[str, ...]) -> Iterator[str]:
@@ -234,17 +238,6 @@ def _readings(lines: tuple[str, ...]) -> Iterator[str]:
         # Each line we write ends an element. A line that does not is a piece, continued by the next line.
         text += f"\n{line}" if text.endswith(">") else line
     yield text
-
-
-def _without_gaps(text: str) -> str | None:
-    from clawperator.ui.parse import parse_hierarchy
-
-    try:
-        tree = parse_hierarchy(text)
-    except ClawError:
-        return None
-    has_gaps = any(_has_gap([child.attributes.get("index", "") for child in node.children]) for node in tree.nodes)
-    return None if has_gaps else text.strip()
 
 
 def _has_gap(indexes: list[str]) -> bool:
@@ -277,20 +270,26 @@ def _script(holder: Holder) -> str:
 
 def _follow(stream: ShellStream, holder: Holder) -> bool:
     reader = OperatorLogReader()
+    for line in _output_lines(stream, bytearray()):
+        if line.startswith(b"process "):
+            if holder.operatorPid and line.split()[1:2] != [holder.operatorPid.encode()]:
+                return True
+            continue
+        record = read_record(line)
+        document = None if record is None else reader.feed(record)
+        if document is not None and document.get("commandId") == holder.sent:
+            return True
+    return stream.code == _NOT_RUNNING
+
+
+def _output_lines(stream: ShellStream, errors: bytearray) -> Iterator[bytes]:
+    """The lines of stdout as they arrive. ``errors`` gets the beginning of stderr."""
     lines = LogLines()
     for is_error, data in stream.packets():
         if is_error:
-            continue
-        for line in lines.feed(data):
-            if line.startswith(b"process "):
-                if holder.operatorPid and line.split()[1:2] != [holder.operatorPid.encode()]:
-                    return True
-                continue
-            record = read_record(line)
-            document = None if record is None else reader.feed(record)
-            if document is not None and document.get("commandId") == holder.sent:
-                return True
-    return stream.code == _NOT_RUNNING
+            errors += data[: max(0, MAX_LINE_BYTES - len(errors))]
+        else:
+            yield from lines.feed(data)
 
 
 class Delivered(Struct, frozen=True):
@@ -426,27 +425,22 @@ class _Delivery:
     def _follow(self, stream: ShellStream) -> Delivered | None:
         reader = OperatorLogReader()
         count = 0
-        lines = LogLines()
-        for is_error, data in stream.packets():
-            if is_error:
-                self._stderr += data[: max(0, MAX_LINE_BYTES - len(self._stderr))]
+        for line in _output_lines(stream, self._stderr):
+            self._deadline.left()  # a device may send faster than lines can be read
+            if self._phase != "waiting":
+                self._read_progress(line)
                 continue
-            for line in lines.feed(data):
-                self._deadline.left()  # a device may send faster than lines can be read
-                if self._phase != "waiting":
-                    self._read_progress(line)
-                    continue
-                record = read_record(line)
-                if record is None:
-                    continue
-                count += 1
-                if len(self._events) < _MAX_EVENTS:
-                    self._events.append(printable(record.message[:200]))
-                document = reader.feed(record)
-                if document is not None and document.get("commandId") == self._document["commandId"]:
-                    self._is_over = True
-                    trace(f"result of {self._document['commandId']} after {count} log lines")
-                    return Delivered(self._envelope(document), tuple(reader.hierarchies), reader.orphaned)
+            record = read_record(line)
+            if record is None:
+                continue
+            count += 1
+            if len(self._events) < _MAX_EVENTS:
+                self._events.append(printable(record.message[:200]))
+            document = reader.feed(record)
+            if document is not None and document.get("commandId") == self._document["commandId"]:
+                self._is_over = True
+                trace(f"result of {self._document['commandId']} after {count} log lines")
+                return Delivered(self._envelope(document), tuple(reader.hierarchies), reader.orphaned)
         return None
 
     def _read_progress(self, line: bytes) -> None:

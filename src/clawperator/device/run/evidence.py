@@ -8,8 +8,8 @@ lease, and a failed one is a line of the manifest, never an error of the run.
 import errno
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -175,15 +175,10 @@ def _safe(run_id: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in run_id[:_MAX_ID])
 
 
-@contextmanager
-def _without_questions() -> Iterator[None]:
+def _without_questions() -> AbstractContextManager[object]:
     """The policy in force, where "ask" means deny: a capture is not worth a question."""
     policy = inherited_policy()
-    if policy is None:
-        yield
-        return
-    with enforcing(PolicyGate(policy)):
-        yield
+    return nullcontext() if policy is None else enforcing(PolicyGate(policy))
 
 
 def _look(source: CaptureSource) -> Hierarchy:

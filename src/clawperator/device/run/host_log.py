@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from clawperator._base.files import make_private_folder, try_lock
+from clawperator._base.files import closing, make_private_folder, try_lock
 from clawperator._base.home import has_config, product_home
 from clawperator._base.notes import is_tracing
 from clawperator._base.text import utc_timestamp
@@ -55,12 +55,8 @@ def log_event(event: str, message: str = "", *, level: Level = "info", **fields:
             from clawperator.ui.privacy import mask
 
             line = mask(line, known_secrets())
-        line = {name: _cut(value) for name, value in line.items()}
+        line = {name: value[:_MAX_TEXT] if isinstance(value, str) else value for name, value in line.items()}
         _append(log_file(now), msgspec.json.encode(line) + b"\n", now)
-
-
-def _cut(value: Value) -> Value:
-    return value[:_MAX_TEXT] if isinstance(value, str) else value
 
 
 def _threshold() -> int:
@@ -72,19 +68,17 @@ def _threshold() -> int:
 
 def _append(path: str, line: bytes, now: float) -> None:
     try:
-        descriptor = _open(path)
+        opened = _open(path)
     except FileNotFoundError:
         make_private_folder(os.path.dirname(path))
-        descriptor = _open(path)
-    try:
+        opened = _open(path)
+    with closing(opened) as descriptor:
         size = os.fstat(descriptor).st_size
         if size == 0:
             _delete_old_files(os.path.dirname(path), now)
         elif size >= MAX_BYTES:
             _rotate(path, descriptor)
         os.write(descriptor, line)  # one write, at the end: lines of several processes do not mix
-    finally:
-        os.close(descriptor)
 
 
 def _open(path: str) -> int:

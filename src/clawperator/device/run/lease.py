@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline
-from clawperator._base.files import is_running, make_private_folder, try_lock, unlock, why
+from clawperator._base.files import closing, is_running, make_private_folder, try_lock, unlock, why
 from clawperator._base.home import product_home
 from clawperator._base.notes import note, show_status
 from clawperator._base.typed import decode
@@ -180,8 +180,7 @@ def lease(  # noqa: PLR0913 - the facts of one lease
     Also waits for a command that an earlier holder left running on the device. ``finished`` checks for its end;
     without it only the time counts. The wait ends with ``INTERRUPTED`` when ``stop`` returns True.
     """
-    descriptor = open_record(serial)
-    try:
+    with closing(open_record(serial)) as descriptor:
         wait = _Wait(serial, Deadline(wait_seconds), stop)
         _acquire(descriptor, wait)
         _await_abandoned(descriptor, wait, finished)
@@ -191,8 +190,6 @@ def lease(  # noqa: PLR0913 - the facts of one lease
             yield held
         finally:
             held.release()
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -203,8 +200,7 @@ def hold_device(serial: str, purpose: str, wait_seconds: float) -> Iterator[None
     the messages of the others.
     """
     wait = _Wait(serial, Deadline(wait_seconds), None)
-    descriptor = open_record(serial, ".held")
-    try:
+    with closing(open_record(serial, ".held")) as descriptor:
         _lock(descriptor, wait)
         holder = Holder(os.getpid(), purpose, int(time.time() * 1000))
         _write_record(descriptor, holder)
@@ -221,8 +217,6 @@ def hold_device(serial: str, purpose: str, wait_seconds: float) -> Iterator[None
             else:
                 os.environ[_HOLD_VARIABLE] = before
             os.ftruncate(descriptor, 0)
-    finally:
-        os.close(descriptor)
 
 
 def _other_hold(serial: str) -> Holder | None:
@@ -231,12 +225,10 @@ def _other_hold(serial: str) -> Holder | None:
         descriptor = os.open(_record_path(serial, ".held"), os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:  # it was never held; a folder that cannot be used is reported by the lease itself
         return None
-    try:
+    with closing(descriptor):
         if try_lock(descriptor, shared=True):
             return None
         holder = read_holder(descriptor) or Holder(0, "", 0)
-    finally:
-        os.close(descriptor)
     is_own = os.environ.get(_HOLD_VARIABLE) == f"{holder.pid}:{file_name(serial)}"
     return None if is_own else holder
 
@@ -245,12 +237,9 @@ def lease_conflict(serial: str) -> ClawError | None:
     """The error of a lease that would not wait: who uses the device now. None when it is free."""
     if (hold := _other_hold(serial)) is not None:
         return _busy(serial, hold, abandoned=False)
-    descriptor = open_record(serial)
-    try:
+    with closing(open_record(serial)) as descriptor:
         is_held = not try_lock(descriptor, shared=True)
         holder = read_holder(descriptor)
-    finally:
-        os.close(descriptor)
     abandoned = holder is not None and (not is_held or holder.is_abandoned)
     if holder is not None and abandoned and holder.seconds_left == 0:
         holder = None  # the record of an earlier holder
@@ -306,13 +295,9 @@ def lease_folder() -> str:
 
 
 def _unavailable(folder: str, error: OSError) -> ClawError:
-    return ClawError(
-        "PRODUCT_HOME_UNAVAILABLE",
-        f"cannot write to {folder}: {why(error)}",
-        hint="Set CLAWPERATOR_HOME to a writable folder.",
-        operation="lease",
-        target=folder,
-    )
+    message = f"cannot write to {folder}: {why(error)}"
+    hint = "Set CLAWPERATOR_HOME to a writable folder."
+    return ClawError("PRODUCT_HOME_UNAVAILABLE", message, hint=hint, operation="lease", target=folder)
 
 
 def _acquire(descriptor: int, wait: _Wait) -> None:

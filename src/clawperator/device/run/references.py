@@ -44,7 +44,6 @@ _CLOCK_SECONDS = 60
 _LOCK_SECONDS = 2.0
 # A screen that was seen a moment ago is not written again: replacing a file costs some milliseconds.
 FRESH_SECONDS = 60
-_POLL_SECONDS = 0.01
 _VERSION = 1
 # After an unreadable file the numbers start here or later: it may have given out smaller ones.
 _RESTART, _RESTART_RANGE = 10_000, 80_000

@@ -9,7 +9,7 @@ from functools import partial
 from msgspec import Struct
 
 from clawperator._base.deadline import BEGAN, Deadline
-from clawperator._base.files import try_lock
+from clawperator._base.files import closing, try_lock
 from clawperator.device.adb.client import serial_of
 from clawperator.device.run.lease import (
     ASK_SECONDS,
@@ -83,15 +83,13 @@ def _left_by_others() -> Iterator[SentCommand]:
         names = os.listdir(folder)
     for name in names:
         with suppress(OSError, ValueError):
-            descriptor = os.open(os.path.join(folder, name), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-            try:
+            flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+            with closing(os.open(os.path.join(folder, name), flags)) as descriptor:
                 holder = read_holder(descriptor)
                 if holder is None or holder.started < BEGAN or holder.pid == os.getpid():
                     continue
                 if not try_lock(descriptor):
                     continue  # its process follows it
-            finally:
-                os.close(descriptor)
             serial = serial_of(name.removesuffix(".lock"))
             if holder.seconds_left > 0:
                 yield SentCommand(serial, holder, partial(_ask, serial), is_held=False)
@@ -107,10 +105,6 @@ def _ask(serial: str, holder: Holder, seconds: float) -> bool:
 
 def _clear_record(sent: SentCommand) -> None:
     """Clear the record of a command that has ended, if the lease is free and the record is still that one."""
-    with suppress(OSError, ClawError):
-        descriptor = open_record(sent.serial)
-        try:
-            if try_lock(descriptor) and read_holder(descriptor) == sent.holder:
-                os.ftruncate(descriptor, 0)
-        finally:
-            os.close(descriptor)
+    with suppress(OSError, ClawError), closing(open_record(sent.serial)) as descriptor:
+        if try_lock(descriptor) and read_holder(descriptor) == sent.holder:
+            os.ftruncate(descriptor, 0)

@@ -6,7 +6,7 @@ The recordings that this host started are noted in the product home, because an 
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from msgspec.structs import replace
@@ -24,7 +24,6 @@ from clawperator.ui.privacy import mask
 # Four bytes per character, and the end of the line.
 _MAX_FILE_BYTES = 4 * MAX_MATCHER_VALUE_LENGTH + 2
 _TOO_LONG = f"it is longer than {MAX_MATCHER_VALUE_LENGTH} characters"
-_ENDED = ("RECORDING_NOT_IN_PROGRESS",)
 is_unmasked: ContextVar[bool] = ContextVar("unmasked", default=False)
 
 
@@ -101,20 +100,17 @@ def active_recording(serial: str) -> str | None:
 def note_recordings(serial: str, steps: Iterable[StepResult]) -> None:
     """Note which recording these steps started or stopped."""
     for step in steps:
-        session = step.data.get("sessionId", "")
-        path = _marker(serial)
-        is_start = step.actionType.startswith("start")
         if ACTIONS[step.actionType].family != "recording":
             continue
+        session, path = step.data.get("sessionId", ""), _marker(serial)
+        is_start = step.actionType.startswith("start")
         if is_start and step.success and SESSION_ID.fullmatch(session):
             make_private_folder(os.path.dirname(path))
             with AtomicFile(path, private=True) as out:
                 out.file.write(session.encode())
-        elif not is_start and (step.success or step.data.get("error") in _ENDED):
-            try:
+        elif not is_start and (step.success or step.data.get("error") == "RECORDING_NOT_IN_PROGRESS"):
+            with suppress(FileNotFoundError):
                 os.unlink(path)
-            except FileNotFoundError:
-                continue
 
 
 def _marker(serial: str) -> str:
@@ -129,13 +125,8 @@ def _check_allowed(source: TextSource) -> None:
     if not policy_in_force() or is_declared(source):
         return
     name = source.env if isinstance(source.env, str) else os.path.abspath(str(source.file))
-    raise ClawError(
-        "PERMISSION_DENIED",
-        f"agents may not read the secret {name}",
-        hint=f'The user allows it with secrets = ["{name}"] in {config_file()}.',
-        operation="secret",
-        target=name,
-    )
+    hint = f'The user allows it with secrets = ["{name}"] in {config_file()}.'
+    raise _error("PERMISSION_DENIED", name, f"agents may not read the secret {name}", hint)
 
 
 def is_declared(source: TextSource) -> bool:
@@ -183,13 +174,8 @@ def _read_file(path: str) -> str:
         with open_regular(path) as file:
             mode = os.fstat(file.fileno()).st_mode
             if mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise ClawError(
-                    "SECRET_UNAVAILABLE",
-                    f"other users may read {path}",
-                    hint=f"Run 'chmod 600 {path}'.",
-                    operation="secret",
-                    target=path,
-                )
+                message, hint = f"other users may read {path}", f"Run 'chmod 600 {path}'."
+                raise _error("SECRET_UNAVAILABLE", path, message, hint)
             data = file.read(_MAX_FILE_BYTES + 1)
         if len(data) > _MAX_FILE_BYTES:
             raise _unavailable(path, _TOO_LONG)
@@ -203,10 +189,9 @@ def _read_file(path: str) -> str:
 
 
 def _unavailable(name: str, reason: str) -> ClawError:
-    return ClawError(
-        "SECRET_UNAVAILABLE",
-        f"cannot read the secret {name}: {reason}",
-        hint="Export the variable, or write the text into a file of one line that only you can read.",
-        operation="secret",
-        target=name,
-    )
+    hint = "Export the variable, or write the text into a file of one line that only you can read."
+    return _error("SECRET_UNAVAILABLE", name, f"cannot read the secret {name}: {reason}", hint)
+
+
+def _error(code: str, name: str, message: str, hint: str) -> ClawError:
+    return ClawError(code, message, hint=hint, operation="secret", target=name)

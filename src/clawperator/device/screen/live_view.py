@@ -87,12 +87,9 @@ class AdbInput:
 
     def _require(self, accepted: bool, what: str) -> None:  # noqa: FBT001 - the answer of the driver
         if not accepted:
-            raise ClawError(
-                "GESTURE_FAILED",
-                f"{self._serial} did not accept the {what}",
-                hint="Touch inside the screen of the device.",
-                target=self._serial,
-            )
+            message = f"{self._serial} did not accept the {what}"
+            hint = "Touch inside the screen of the device."
+            raise ClawError("GESTURE_FAILED", message, hint=hint, target=self._serial)
 
 
 def user_input(device: Device) -> SimulatedInput | AdbInput:

@@ -11,13 +11,14 @@ from clawperator._base.config import setting
 from clawperator._base.text import one_line
 from clawperator.contract.execution import Plan, new_command_id, new_execution, validate
 from clawperator.contract.wire import accessibility_service
-from clawperator.device.adb.client import Device, device_flag, run_shell, shell_word, target_flags
+from clawperator.device.adb.client import Device, device_flag, run_shell, shell_error, shell_word, target_flags
+from clawperator.device.backends.adb_screen import whole_output
 from clawperator.device.backends.operator_link import deliver, has_finished
 from clawperator.device.device_states import SUPPORTED, not_ready, read_api, require_supported
 from clawperator.device.discovery import PASSING, READY, list_devices, resolve_device
 from clawperator.device.run.lease import lease
 from clawperator.device.run.run import run_plan
-from clawperator.device.setup.host_checks import Check, Fix, Guidance, Step, failed_check, passed
+from clawperator.device.setup.host_checks import Check, Guidance, Status, Step, failed_check, passed, problem
 from clawperator.device.setup.install import enabled_services, read_setting
 from clawperator.device.setup.version_check import install_command, probe_compatibility, require_operator
 from clawperator.device.users import user_line
@@ -96,11 +97,8 @@ def read_facts(device: Device) -> DeviceFacts:
     properties = parse_properties(listed)
     api = read_api(properties.get("ro.build.version.sdk", ""))
     if api is None:
-        raise ClawError(
-            "DEVICE_SHELL_UNAVAILABLE",
-            f"device {device.serial} does not report its Android version: {answer.complaint}",
-            hint="Retry when the device has booted.",
-        )
+        message = f"device {device.serial} does not report its Android version: {answer.complaint}"
+        raise shell_error(device, message, hint="Retry when the device has booted.")
     lines = display.splitlines()
     return DeviceFacts(
         api,
@@ -127,13 +125,10 @@ def discover(serial: str | None, simulated: str | None = None) -> tuple[Check, s
         return failed_check(id_, e), None
     ready = [device.serial for device in listed if device.state == READY]
     if serial is None and len(ready) > 1:
-        error = ClawError(
-            "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED",
-            f"several devices are ready: {', '.join(ready)}",
-            details={"devices": ready},
-        )
-        step = Step("manual", f"Choose one: clawperator doctor {device_flag(ready[0])}")
-        return failed_check(id_, error, step, status="warn", title="Choose a device"), None
+        code, summary = "MULTIPLE_DEVICES_DEVICE_ID_REQUIRED", f"several devices are ready: {', '.join(ready)}"
+        step = f"Choose one: clawperator doctor {device_flag(ready[0])}"
+        check = problem(id_, "warn", code, summary, step, title="Choose a device", evidence={"devices": ready})
+        return check, None
     # A ready device, or else one that only needs authorization.
     likely = sorted(listed, key=lambda device: (device.state != READY, device.state != "unauthorized"))
     chosen = serial if serial is not None or not likely else likely[0].serial
@@ -153,30 +148,25 @@ def discover(serial: str | None, simulated: str | None = None) -> tuple[Check, s
 
 def _not_ready(id_: str, serial: str | None, state: str | None, ready: list[str], *, is_simulated: bool) -> Check:
     if serial is None:
-        error = ClawError("NO_DEVICES", "no device is connected")
-        steps = (
-            Step("manual", "Connect a device with USB debugging on."),
-            Step("manual", "Or start a simulated phone: clawperator phone start"),
-        )
-        return failed_check(id_, error, *steps, title="Connect a device")
+        steps = "Connect a device with USB debugging on.", "Or start a simulated phone: clawperator phone start"
+        return problem(id_, "fail", "NO_DEVICES", "no device is connected", *steps, title="Connect a device")
     details = {"serial": serial, "state": state or "absent", "connected": ready}
     if is_simulated and state in ("offline", "unauthorized"):
-        error = ClawError(
-            f"DEVICE_{state.upper()}", f"simulated phone {serial} is {state} because of a fault", details=details
-        )
-        step = Step("manual", f"clawperator phone fault {state} off {device_flag(serial)}")
-        return failed_check(id_, error, step, title="Turn the fault off")
+        code, summary = f"DEVICE_{state.upper()}", f"simulated phone {serial} is {state} because of a fault"
+        step = f"clawperator phone fault {state} off {device_flag(serial)}"
+        return problem(id_, "fail", code, summary, step, title="Turn the fault off", evidence=details)
     if state is not None:
         error = not_ready(serial, state, tuple(ready))
-        check = failed_check(id_, error, title=_TITLES.get(error.code, "Reconnect the device"))
-        return replace(check, deviceGuidance=_ALLOW) if error.code == "DEVICE_UNAUTHORIZED" else check
-    error = ClawError("DEVICE_NOT_FOUND", f"device {serial} is not connected{_set_by(serial)}", details=details)
+        guidance = _ALLOW if error.code == "DEVICE_UNAUTHORIZED" else None
+        return failed_check(id_, error, title=_TITLES.get(error.code, "Reconnect the device"), guidance=guidance)
+    summary = f"device {serial} is not connected{_set_by(serial)}"
     known = (
         f"Use one of: {', '.join(map(shell_word, ready))}."
         if ready
         else "Connect it, or start a simulated phone: clawperator phone start"
     )
-    return failed_check(id_, error, Step("manual", known), title="Choose a connected device")
+    title = "Choose a connected device"
+    return problem(id_, "fail", "DEVICE_NOT_FOUND", summary, known, title=title, evidence=details)
 
 
 def _set_by(serial: str) -> str:
@@ -196,7 +186,7 @@ def check_capability(device: Device) -> tuple[Check, DeviceFacts | None]:
     try:
         require_supported(facts.api, device.serial)
     except ClawError as e:
-        check = failed_check(id_, e, Step("manual", f"Use a device with {SUPPORTED}."), title="Use another device")
+        check = failed_check(id_, e, f"Use a device with {SUPPORTED}.", title="Use another device")
         return replace(check, evidence=evidence), None
     return passed(id_, f"{facts.model}, Android API {facts.api}", **evidence), facts
 
@@ -210,9 +200,7 @@ def check_presence(device: Device, package: str) -> Check:
         if e.code == "OPERATOR_VARIANT_MISMATCH":
             return failed_check(id_, e, status="warn", title="Use the installed Operator")
         if e.code == "OPERATOR_NOT_INSTALLED":
-            return failed_check(
-                id_, e, Step("manual", install_command(device.serial)), title="Install the Operator"
-            )
+            return failed_check(id_, e, install_command(device.serial), title="Install the Operator")
         return failed_check(id_, e)
     return passed(id_, f"{package} is installed", operatorPackage=package)
 
@@ -225,18 +213,13 @@ def check_compatibility(device: Device, package: str) -> Check:
         evidence["apkVersion"] = found.apkVersion
     if found.compatible:
         return passed(id_, f"Operator {found.apkVersion} is supported", **evidence)
-    problem = found.error
-    assert problem
-    steps = found.remediation or [problem.hint or "Run 'clawperator version --check-compat'."]
-    return Check(
-        id=id_,
-        # An unknown version may work: the handshake shows it.
-        status="warn" if problem.code in _VERSION_CODES else "fail",
-        code=problem.code,
-        summary=problem.message,
-        fix=Fix("Use a supported Operator", [Step("manual", step) for step in steps]),
-        evidence=evidence,
-    )
+    error = found.error
+    assert error
+    steps = found.remediation or [error.hint or "Run 'clawperator version --check-compat'."]
+    # An unknown version may work: the handshake shows it.
+    status: Status = "warn" if error.code in _VERSION_CODES else "fail"
+    title = "Use a supported Operator"
+    return problem(id_, status, error.code, error.message, *steps, title=title, evidence=evidence)
 
 
 def check_settings(device: Device) -> list[Check]:
@@ -254,14 +237,9 @@ def _check_setting(device: Device, id_: str) -> Check:
         return passed(id_, f"{what} are on" if what.endswith("s") else f"{what} is on")
     if code == "DEVICE_USB_DEBUGGING_DISABLED" and _has_wireless_debugging(device):
         return passed(id_, "wireless debugging is on")
-    return Check(
-        id=id_,
-        status="warn",
-        code=code,
-        summary=f"{what} {'are' if what.endswith('s') else 'is'} off",
-        fix=Fix(f"Turn on {what}", [Step("shell", f"clawperator doctor --fix {device_flag(device.serial)}")]),
-        deviceGuidance=_DEVELOPER,
-    )
+    summary = f"{what} {'are' if what.endswith('s') else 'is'} off"
+    step = Step("shell", f"clawperator doctor --fix {device_flag(device.serial)}")
+    return problem(id_, "warn", code, summary, step, title=f"Turn on {what}", guidance=_DEVELOPER)
 
 
 def _has_wireless_debugging(device: Device) -> bool:
@@ -298,24 +276,24 @@ def _delivery_failed(id_: str, error: ClawError, device: Device, package: str, v
     # An earlier check has found it installed, so it is not running.
     if error.code in ("OPERATOR_NOT_INSTALLED", "OPERATOR_NOT_RUNNING"):
         return _not_running(id_, "the Operator's process is not running", device, package)
-    steps = _repair_steps(device, package)
+    steps: list[Step | str] = [*_repair_steps(device, package)]
     if error.code == "RESULT_ENVELOPE_TIMEOUT":
         # The result comes through the log, which some vendors switch off.
-        steps += [Step("manual", step) for step in (vendor.steps_for("log") if vendor is not None else [])]
-        which = target_flags(device.serial, package)
-        steps.append(Step("manual", f"Then run: clawperator snapshot --verbose {which}"))
+        steps += vendor.steps_for("log") if vendor is not None else []
+        steps.append(f"Then run: clawperator snapshot --verbose {target_flags(device.serial, package)}")
     return failed_check(id_, error, *steps, title="Restart the Operator")
 
 
 def _not_running(id_: str, reason: str, device: Device, package: str) -> Check:
-    return Check(
-        id=id_,
-        status="fail",
-        code="DEVICE_ACCESSIBILITY_NOT_RUNNING",
-        summary="the Operator's accessibility service is not running",
+    return problem(
+        id_,
+        "fail",
+        "DEVICE_ACCESSIBILITY_NOT_RUNNING",
+        "the Operator's accessibility service is not running",
+        *_repair_steps(device, package),
+        title="Turn the accessibility service on",
         detail=reason,
-        fix=Fix("Turn the accessibility service on", _repair_steps(device, package)),
-        deviceGuidance=_ACCESSIBILITY,
+        guidance=_ACCESSIBILITY,
         evidence={"service": accessibility_service(package)},
     )
 
@@ -367,12 +345,8 @@ def check_smoke(device: Device, package: str) -> Check:
         if envelope.status == "success":
             return passed(id_, "Settings was closed, opened and captured")
         reason = envelope.error or "the Operator rejected the command"
-    error = ClawError(
-        "SMOKE_OPEN_SETTINGS_FAILED",
-        f"cannot open Settings: {reason}",
-        hint=f"Run 'clawperator open {_SETTINGS} {device_flag(device.serial)}' and check the screen.",
-    )
-    return failed_check(id_, error)
+    step = f"Run 'clawperator open {_SETTINGS} {device_flag(device.serial)}' and check the screen."
+    return problem(id_, "fail", "SMOKE_OPEN_SETTINGS_FAILED", f"cannot open Settings: {reason}", step)
 
 
 def _plan(kind: str, timeout_ms: float, actions: list[dict[str, object]]) -> Plan:
@@ -394,27 +368,25 @@ def check_vendor(device: Device, facts: DeviceFacts) -> Check:
     except ClawError as e:
         return failed_check(VENDOR_CHECK, e, status="warn")
     off = [switch for switch, state in states if state == "off"]
+    evidence = {"system": vendor.system, "version": vendor.version}
     if off:
-        return Check(
-            id=VENDOR_CHECK,
-            status="warn",
-            code="DEVICE_VENDOR_SWITCH_OFF",
-            summary=f"{name} restricts adb: check {' and '.join(repr(switch.name) for switch in off)}",
-            fix=Fix("Change the settings of the vendor", [Step("manual", switch.step) for switch in off]),
-            deviceGuidance=Guidance(off[0].screen, [switch.step for switch in off]),
-            evidence={"system": vendor.system, "version": vendor.version},
+        steps = [switch.step for switch in off]
+        return problem(
+            VENDOR_CHECK,
+            "warn",
+            "DEVICE_VENDOR_SWITCH_OFF",
+            f"{name} restricts adb: check {' and '.join(repr(switch.name) for switch in off)}",
+            *steps,
+            title="Change the settings of the vendor",
+            guidance=Guidance(off[0].screen, steps),
+            evidence=evidence,
         )
     unknown = [switch for switch, state in states if state == "unknown"]
     detail = " ".join(
         f"If the device refuses {_PURPOSES[switch.purposes[0]]}: {switch.step}" for switch in unknown
     )
-    return Check(
-        id=VENDOR_CHECK,
-        status="pass",
-        summary=f"{name} shows no restriction of adb",
-        detail=detail or None,
-        evidence={"system": vendor.system, "version": vendor.version},
-    )
+    check = passed(VENDOR_CHECK, f"{name} shows no restriction of adb", **evidence)
+    return replace(check, detail=detail or None)
 
 
 def check_log(device: Device, vendor: Vendor | None) -> Check:
@@ -424,19 +396,14 @@ def check_log(device: Device, vendor: Vendor | None) -> Check:
         answer = run_shell(device, "logcat -d -t 1", seconds=_VENDOR_SECONDS)
     except ClawError as e:
         return failed_check(id_, e, status="warn")
-    output = f"{answer.text}\n{answer.stderr.decode('utf-8', 'replace')}"
+    output = whole_output(answer)
     has_lines = any(line.strip() and not line.startswith("-----") for line in answer.text.splitlines())
     if answer.code == 0 and has_lines and not any(words in output.lower() for words in _LOG_OFF):
         return passed(id_, "the log of the device is on")
     steps = (vendor.steps_for("log") if vendor is not None else []) or [_LOG_SIZE]
-    return Check(
-        id=id_,
-        status="warn",
-        code="LOGCAT_UNAVAILABLE",
-        summary="the log of the device is off or empty; it carries the results of the Operator",
-        detail=None if answer.code == 0 else one_line(answer.complaint, 200),
-        fix=Fix("Turn on logging", [Step("manual", step) for step in steps]),
-    )
+    summary = "the log of the device is off or empty; it carries the results of the Operator"
+    detail = None if answer.code == 0 else one_line(answer.complaint, 200)
+    return problem(id_, "warn", "LOGCAT_UNAVAILABLE", summary, *steps, title="Turn on logging", detail=detail)
 
 
 def check_restricted_settings(device: Device, package: str, api: int) -> Check | None:
@@ -457,12 +424,13 @@ def check_restricted_settings(device: Device, package: str, api: int) -> Check |
         "Open Settings, Accessibility, and try to turn on the service of Clawperator once.",
         "Open Settings, Apps, Clawperator, the menu with three dots, and choose 'Allow restricted settings'.",
     ]
-    grant = f"clawperator grant-device-permissions {target_flags(device.serial, package)}"
-    return Check(
-        id=id_,
-        status="warn",
-        code="DEVICE_RESTRICTED_SETTINGS",
-        summary="Android restricts the settings of the Operator, because it was not installed from a store",
-        fix=Fix("Allow restricted settings", [*(Step("manual", step) for step in steps), Step("shell", grant)]),
-        deviceGuidance=Guidance("Settings, Apps, Clawperator", steps),
+    return problem(
+        id_,
+        "warn",
+        "DEVICE_RESTRICTED_SETTINGS",
+        "Android restricts the settings of the Operator, because it was not installed from a store",
+        *steps,
+        Step("shell", f"clawperator grant-device-permissions {target_flags(device.serial, package)}"),
+        title="Allow restricted settings",
+        guidance=Guidance("Settings, Apps, Clawperator", steps),
     )

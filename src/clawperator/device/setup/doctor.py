@@ -85,14 +85,8 @@ def run_doctor(
             found = examination.run()
     chosen = examination.serial
     for check in found:
-        log_event(
-            "doctor.check",
-            check.id,
-            level=_LEVELS[check.status],
-            status=check.status,
-            code=check.code,
-            deviceId=chosen,
-        )
+        facts = {"status": check.status, "code": check.code, "deviceId": chosen}
+        log_event("doctor.check", check.id, level=_LEVELS[check.status], **facts)
     which = "" if chosen is None else f" {target_flags(chosen, package or OPERATOR_PACKAGE)}"
     is_well = not any(check.status == "fail" and is_critical(check) for check in found)
     log_event("doctor.finished", status="ready" if is_well else "not ready", deviceId=chosen)
@@ -181,10 +175,9 @@ class _Examination:
         yield from device_checks.check_settings(device)
         vendor = facts.vendor if facts is not None else None
         if presence.status == "pass":
-            restricted = (
-                device_checks.check_restricted_settings(device, self.package, facts.api) if facts else None
-            )
-            yield from [restricted] if restricted is not None else []
+            check = device_checks.check_restricted_settings
+            if facts is not None and (restricted := check(device, self.package, facts.api)) is not None:
+                yield restricted
             yield device_checks.check_log(device, vendor)
         if compatible:
             yield (handshake := self._handshake(device, vendor))
@@ -307,6 +300,5 @@ def _lines(found: list[Check]) -> Iterator[str]:
 
 
 def _repair_line(repair: Repair) -> str:
-    return f"  {'[OK]' if repair.ok else '[FAIL]':<6} {repair.checkId}: {repair.did}" + (
-        f"; {repair.error}" if repair.error else ""
-    )
+    error = f"; {repair.error}" if repair.error else ""
+    return f"  {'[OK]' if repair.ok else '[FAIL]':<6} {repair.checkId}: {repair.did}{error}"

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ _PYTHON = (3, 11)
 _JAVAS = ("17", "21")
 _VERSION_SECONDS = 5.0
 _JAVA_SECONDS = 10.0
+_MISSING = "HOST_DEPENDENCY_MISSING"
 _ASSEMBLE = "build.android.assemble"
 _GRADLE_SECONDS = 900.0
 _LAUNCH_SECONDS = 30.0
@@ -65,21 +67,47 @@ def passed(id_: str, summary: str, **evidence: object) -> Check:
     return Check(id=id_, status="pass", summary=summary, evidence=evidence or None)
 
 
-def failed_check(id_: str, error: ClawError, *steps: Step, status: Status = "fail", title: str = "") -> Check:
-    """A check that failed with an error. Without steps its hint is the step, unless it is to run the doctor."""
-    fix_steps = list(steps) or ([Step("manual", error.hint)] if error.own_hint else [])
-    if not steps and "clawperator doctor" in error.hint and "--fix" not in error.hint:
-        fix_steps = [
-            Step("manual", "Unlock the device, and wait until it has started."),
-            Step("manual", "Run 'adb reconnect', or unplug and reconnect the device."),
-        ]
+def problem(  # noqa: PLR0913 - the parts of a check
+    id_: str,
+    status: Status,
+    code: str,
+    summary: str,
+    *steps: Step | str,
+    title: str = "",
+    detail: str | None = None,
+    guidance: Guidance | None = None,
+    evidence: Mapping[str, object] | None = None,
+) -> Check:
+    """A check that did not pass. A step that is a text is an instruction for the user."""
+    fix_steps = [step if isinstance(step, Step) else Step("manual", step) for step in steps]
     return Check(
         id=id_,
         status=status,
-        code=error.code,
-        summary=error.message,
-        fix=Fix(title or f"Resolve {error.code}", fix_steps) if fix_steps else None,
-        evidence=dict(error.details) if error.details else None,
+        code=code,
+        summary=summary,
+        detail=detail,
+        fix=Fix(title or f"Resolve {code}", fix_steps) if fix_steps else None,
+        deviceGuidance=guidance,
+        evidence=dict(evidence) if evidence else None,
+    )
+
+
+def failed_check(
+    id_: str,
+    error: ClawError,
+    *steps: Step | str,
+    status: Status = "fail",
+    title: str = "",
+    guidance: Guidance | None = None,
+) -> Check:
+    """A check that failed with an error. Without steps its hint is the step, unless it is to run the doctor."""
+    if not steps and "clawperator doctor" in error.hint and "--fix" not in error.hint:
+        unlock = "Unlock the device, and wait until it has started."
+        steps = (unlock, "Run 'adb reconnect', or unplug and reconnect the device.")
+    elif not steps and error.own_hint:
+        steps = (error.hint,)
+    return problem(
+        id_, status, error.code, error.message, *steps, title=title, guidance=guidance, evidence=error.details
     )
 
 
@@ -89,13 +117,8 @@ def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
     if version >= _PYTHON:
         return passed("host.python.version", f"Python {found}", version=found)
     least = ".".join(map(str, _PYTHON))
-    error = ClawError(
-        "HOST_DEPENDENCY_MISSING",
-        f"Python {found} is too old; {least} or newer is required",
-        hint=f"Install Python {least} or newer.",
-        details={"version": found},
-    )
-    return failed_check("host.python.version", error)
+    summary, step = f"Python {found} is too old; {least} or newer is required", f"Install Python {least} or newer."
+    return problem("host.python.version", "fail", _MISSING, summary, step, evidence={"version": found})
 
 
 def check_adb(simulated: str | None) -> Check:
@@ -108,14 +131,9 @@ def check_adb(simulated: str | None) -> Check:
         ran = run_adb("version", seconds=_VERSION_SECONDS, asks_server=False)
         lines = ran.stdout.decode("utf-8", "replace").splitlines()
     except ClawError as e:
-        phone = Step("manual", "Or start a simulated phone, which needs no adb: clawperator phone start")
-        return failed_check(
-            id_,
-            e,
-            Step("manual", "Install Android's platform-tools, or set ADB_PATH."),
-            phone,
-            title="Install adb",
-        )
+        install = "Install Android's platform-tools, or set ADB_PATH."
+        phone = "Or start a simulated phone, which needs no adb: clawperator phone start"
+        return failed_check(id_, e, install, phone, title="Install adb")
     version = lines[0].strip() if lines else "unknown adb version"
     return passed(id_, version, version=version, path=program)
 
@@ -156,15 +174,14 @@ def check_java() -> Check:
     program = program or shutil.which("java")
     hint = f"Install Java {' or '.join(_JAVAS)}; only building the Operator needs it."
     if program is None:
-        error = ClawError("HOST_DEPENDENCY_MISSING", "Java is not installed", hint=hint)
-        return failed_check(id_, error, status="warn", title="Install Java")
+        return problem(id_, "warn", _MISSING, "Java is not installed", hint, title="Install Java")
     output = run_tool(program, "-version", seconds=_JAVA_SECONDS).output
     found = re.search(r'version "(?:1\.)?(\d+)', output)
     if found is not None and found[1] in _JAVAS:
         return passed(id_, f"Java {found[1]}", version=found[1], path=program)
     version = f"Java {found[1]}" if found else "an unknown Java version"
-    error = ClawError("HOST_DEPENDENCY_MISSING", f"found {version}; {' or '.join(_JAVAS)} is required", hint=hint)
-    return failed_check(id_, error, status="warn", title="Install Java")
+    summary = f"found {version}; {' or '.join(_JAVAS)} is required"
+    return problem(id_, "warn", _MISSING, summary, hint, title="Install Java")
 
 
 def find_project(folder: str) -> str | None:
@@ -177,30 +194,20 @@ def check_assembly(folder: str) -> Check:
     """Check that the project in this folder builds. Without a project it is a warning."""
     project = find_project(folder)
     if project is None:
-        error = ClawError(
-            "HOST_DEPENDENCY_MISSING",
-            "no Android project with a gradlew in this folder; nothing was built",
-            hint="Run 'clawperator doctor --full' in the Operator's source folder to check the build.",
-        )
-        return failed_check(_ASSEMBLE, error, status="warn", title="Build the Operator")
+        summary = "no Android project with a gradlew in this folder; nothing was built"
+        step = "Run 'clawperator doctor --full' in the Operator's source folder to check the build."
+        return problem(_ASSEMBLE, "warn", _MISSING, summary, step, title="Build the Operator")
     trust = folder_trust(project)
     if not trust.is_trusted:
-        error = ClawError(
-            "HOST_DEPENDENCY_MISSING",
-            f"nothing was built: {trust.reason}",
-            hint="Run 'claw trust' in this folder to let its gradlew run.",
-        )
-        return failed_check(_ASSEMBLE, error, status="warn", title="Build the Operator")
+        summary = f"nothing was built: {trust.reason}"
+        step = "Run 'claw trust' in this folder to let its gradlew run."
+        return problem(_ASSEMBLE, "warn", _MISSING, summary, step, title="Build the Operator")
     ran = run_tool(os.path.join(project, "gradlew"), _TASK, seconds=_GRADLE_SECONDS, folder=project)
     if ran.code == 0:
         return passed(_ASSEMBLE, f"gradlew {_TASK} succeeded")
-    error = ClawError(
-        "ANDROID_BUILD_FAILED",
-        f"gradlew {_TASK} failed",
-        hint=f"Run './gradlew {_TASK}' and fix the reported errors.",
-        details={"exitCode": ran.code, "output": ran.output[-1_000:]},
-    )
-    return failed_check(_ASSEMBLE, error)
+    step = f"Run './gradlew {_TASK}' and fix the reported errors."
+    evidence = {"exitCode": ran.code, "output": ran.output[-1_000:]}
+    return problem(_ASSEMBLE, "fail", "ANDROID_BUILD_FAILED", f"gradlew {_TASK} failed", step, evidence=evidence)
 
 
 def check_installation(device: Device, folder: str) -> Check:
@@ -224,9 +231,6 @@ def check_launch(device: Device, package: str) -> Check:
         return failed_check(id_, e)
     if answer.code == 0 and "Events injected: 1" in answer.text:
         return passed(id_, f"{package} was started")
-    error = ClawError(
-        "ANDROID_APP_LAUNCH_FAILED",
-        f"{package} did not start: {answer.complaint}",
-        hint="Check that the project builds this package, or choose another Operator package.",
-    )
-    return failed_check(id_, error)
+    step = "Check that the project builds this package, or choose another Operator package."
+    summary = f"{package} did not start: {answer.complaint}"
+    return problem(id_, "fail", "ANDROID_APP_LAUNCH_FAILED", summary, step)

@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import astuple
 
 from clawperator.contract.wire import OPERATOR_PACKAGES, accessibility_service, notification_listener
-from clawperator.device.adb.client import Device, command_line, run_shell
+from clawperator.device.adb.client import Device, command_line, run_shell, shell_error
 from clawperator.device.adb.sync import install_apk
 from clawperator.device.packages import list_packages
 from clawperator.device.setup.version_check import require_operator
@@ -44,8 +45,7 @@ class Grants(Struct, frozen=True):
     notificationListener: Grant
 
     def errors(self) -> list[str]:
-        grants = (self.accessibility, self.notification, self.notificationListener)
-        return [grant.error for grant in grants if isinstance(grant.error, str)]
+        return [grant.error for grant in astuple(self) if isinstance(grant.error, str)]
 
 
 class Granted(Struct, frozen=True):
@@ -85,15 +85,8 @@ def grant_permissions(device: Device, package: str) -> Granted:
     grants = _grant_all(device, package)
     _require_all(grants, "GRANT_DEVICE_PERMISSIONS_FAILED", device, package, msgspec.to_builtins(grants))
     message = f"Operator {package} has its permissions on {device.serial}."
-    return Granted(
-        True,
-        device.serial,
-        package,
-        grants.accessibility,
-        grants.notification,
-        grants.notificationListener,
-        message,
-    )
+    accessibility, notification, listener = astuple(grants)
+    return Granted(True, device.serial, package, accessibility, notification, listener, message)
 
 
 def enabled_services(device: Device) -> list[str]:
@@ -118,13 +111,8 @@ def set_up_operator(
     ``seconds`` limits the installation. Without a ``package`` it is the only Operator on the device.
     """
     if not os.path.isfile(apk):
-        raise ClawError(
-            "OPERATOR_APK_NOT_FOUND",
-            f"no such file: {apk}",
-            hint="Give the path of the Operator's APK.",
-            operation="setup",
-            target=apk,
-        )
+        hint = "Give the path of the Operator's APK."
+        raise ClawError("OPERATOR_APK_NOT_FOUND", f"no such file: {apk}", hint=hint, operation="setup", target=apk)
     named = {} if package is None else {"operatorPackage": package}
     try:
         install_apk(device, apk, seconds=seconds)
@@ -157,36 +145,27 @@ def _only_variant(device: Device, installed: list[str]) -> str:
         return found[0]
     if not found:
         raise _missing(device, OPERATOR_PACKAGES[0])
-    raise ClawError(
-        "OPERATOR_VERIFY_FAILED",
-        f"several Operators are installed on {device.serial}: {', '.join(found)}",
-        hint=f"Choose one of the packages, for example {found[0]}.",
-        details={"installed": found},
-        operation="setup",
-        target=device.serial,
-        extra=_not_verified(f"several Operators are installed: {', '.join(found)}", installed=True),
-    )
+    message = f"several Operators are installed on {device.serial}: {', '.join(found)}"
+    hint = f"Choose one of the packages, for example {found[0]}."
+    result = {"packageInstalled": True, "error": f"several Operators are installed: {', '.join(found)}"}
+    raise _not_verified(device, message, hint, result, {"installed": found})
 
 
 def _missing(device: Device, package: str) -> ClawError:
-    return ClawError(
-        "OPERATOR_VERIFY_FAILED",
-        f"the APK was installed, but {package} is not on {device.serial}",
-        hint="Check that the APK is the Operator's, or choose its package.",
-        details={"operatorPackage": package},
-        operation="setup",
-        target=device.serial,
-        extra={
-            "operatorPackage": package,
-            **_not_verified(f"{package} is not installed after the APK was", installed=False),
-        },
-    )
+    message = f"the APK was installed, but {package} is not on {device.serial}"
+    hint, named = "Check that the APK is the Operator's, or choose its package.", {"operatorPackage": package}
+    result = {"packageInstalled": False, "error": f"{package} is not installed after the APK was"}
+    error = _not_verified(device, message, hint, result, named)
+    return error.with_(extra={**named, **error.extra})
 
 
-def _not_verified(error: str, *, installed: bool) -> dict[str, Any]:
-    """The members of an error after the APK was installed."""
-    verification = {"ok": False, "packageInstalled": installed, "error": error}
-    return {"install": {"ok": True}, "verification": verification}
+def _not_verified(
+    device: Device, message: str, hint: str, result: dict[str, Any], details: dict[str, Any]
+) -> ClawError:
+    """The error of a verification with this result, after the APK was installed."""
+    code, extra = "OPERATOR_VERIFY_FAILED", {"install": {"ok": True}, "verification": {"ok": False, **result}}
+    serial = device.serial
+    return ClawError(code, message, hint=hint, details=details, operation="setup", target=serial, extra=extra)
 
 
 def _require_all(grants: Grants, code: str, device: Device, package: str, members: dict[str, Any]) -> None:
@@ -265,19 +244,14 @@ def write_setting(device: Device, table: str, name: str, value: str) -> None:
 
 def _settings(device: Device, verb: str, table: str, *rest: str) -> str:
     # Global settings have no user.
-    script = (
-        command_line("settings", verb, table, *rest)
-        if table == "global"
-        else user_line("settings", verb, rest=(table, *rest), or_plain=verb == "get")
-    )
+    script = command_line("settings", verb, table, *rest)
+    if table != "global":
+        script = user_line("settings", verb, rest=(table, *rest), or_plain=verb == "get")
     answer = run_shell(device, script, seconds=_SECONDS)
     if answer.code != 0:
-        command = " ".join(("settings", verb, table, *rest[:1]))
-        raise ClawError(
-            "DEVICE_SHELL_UNAVAILABLE",
-            f"'{command}' failed on {device.serial}: {answer.complaint}",
-            hint="Turn on 'USB debugging (Security settings)' in the developer options, if the device has it.",
-            operation="settings",
-            target=device.serial,
+        message = (
+            f"'{' '.join(('settings', verb, table, *rest[:1]))}' failed on {device.serial}: {answer.complaint}"
         )
+        hint = "Turn on 'USB debugging (Security settings)' in the developer options, if the device has it."
+        raise shell_error(device, message, hint=hint, operation="settings")
     return answer.text

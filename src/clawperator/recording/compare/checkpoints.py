@@ -19,6 +19,7 @@ from clawperator.recording.export import (
     ExportedPressKey,
     ExportedTextChange,
     ExportedWindowChange,
+    decode_document,
     main_package,
 )
 from clawperator.recording.heuristics import id_name, is_launcher
@@ -104,14 +105,7 @@ _DECLARATION = msgspec.json.Decoder(Declaration)
 
 def read_declaration(data: bytes) -> Declaration:
     """The declaration in ``data``; ``ValueError`` with the reason when it is none."""
-    try:
-        declaration = _DECLARATION.decode(data)
-    except UnicodeDecodeError:
-        raise ValueError("not valid UTF-8") from None
-    except msgspec.DecodeError as e:
-        raise ValueError(str(e).replace("`", "")) from None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    declaration = decode_document(_DECLARATION.decode, data)
     known = set[str]()
     for rule in declaration.checkpoints:
         if rule.id in known or rule.id == TERMINAL_CHECKPOINT:

@@ -9,7 +9,7 @@ from typing import IO, Literal, overload
 
 import msgspec
 
-from clawperator._base.files import open_regular, why
+from clawperator._base.files import open_regular, unusable_file, why
 from clawperator.contract.skill_result import Checkpoint, SkillResult, SkillsRun, check_version
 from clawperator.errors import ClawError
 from clawperator.recording.actions import ActionReader, WindowShown
@@ -230,11 +230,4 @@ def _contains(file: IO[bytes], key: bytes) -> bool:
 
 
 def unusable(path: str, role: InputRole, reason: str) -> ClawError:
-    return ClawError(
-        "RECORDING_COMPARE_FAILED",
-        f"Cannot use the {role} {path}: {reason}",
-        hint=_HINTS[role],
-        details={"path": path, "role": role, "reason": reason},
-        operation="read",
-        target=path,
-    )
+    return unusable_file("RECORDING_COMPARE_FAILED", f"use the {role}", path, reason, hint=_HINTS[role], role=role)

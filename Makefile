@@ -42,9 +42,9 @@ $(OCR)/ready: pyproject.toml constraints.txt tools/ocr-requirements.txt
 demo: $(PLAIN)/ready ## run the product's main job on a simulated phone and show each document
 	@PATH="$(CURDIR)/$(PLAIN)/bin:$$PATH" bash demo.sh
 
-# More workers than cores: half of the time a test waits for a phone or a process.
+# More workers than cores: most of the time a test waits for a phone or a process.
 test: $(VENV)/ready ## run the test suite on two cores
-	$(BIN)/pytest --numprocesses 4 --dist worksteal
+	$(BIN)/pytest --numprocesses 6 --dist worksteal
 
 QUICK := $(addprefix tests/,_base agent/inventory agent/models agent/test_model_results.py agent/test_model_tools.py \
 	agent/test_tool_definitions.py agent/tools contract engine operations/test_hints.py operations/test_rows.py phone/apps \

@@ -23,61 +23,15 @@ _SETTINGS = "com.android.settings"
 _SWITCH = "Dark theme"
 _CLICK_ROUNDS = 30
 
-_WEIGH = """
-import resource, sys
-from clawperator.testing import simulated_phone
-def rss():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize()
-with simulated_phone() as first:
-    first.open_app("com.android.settings"); first.xml(); first.shell_script("ls /sdcard")
-before = rss()
-phones = [simulated_phone() for _ in range(int(sys.argv[1]))]
-for made in phones:
-    phone = made.__enter__()
-    phone.launch("com.android.settings")
-    phone.xml()
-print((rss() - before) // len(phones))
-for made in phones:
-    made.__exit__(None, None, None)
-"""
-
-
-_GROW = """
-import sys
-from time import process_time
-from clawperator.testing import simulated_phone
-made = []
-def start(count):
-    begin = process_time()
-    for _ in range(count):
-        made.append((manager := simulated_phone(), phone := manager.__enter__()))
-        phone.open_app("com.android.settings")
-    return (process_time() - begin) / count
-def steps(phones):
-    begin = process_time()
-    for label in ("Display", "Navigate up"):
-        for _, phone in phones:
-            phone.click(label)
-    return (process_time() - begin) / len(phones) / 2
-start(20)
-few, many = (int(word) for word in sys.argv[1:])
-for count in (few, many):
-    start(count - len(made) - few // 2)
-    started = start(few // 2)
-    print(started, min(steps(made[-few // 2:]) for _ in range(5)))
-for manager, _ in reversed(made):
-    manager.__exit__(None, None, None)
-"""
+_PROGRAMS = os.path.join(os.path.dirname(__file__), "many_phones.py")
 
 
 def measure_growth(rounds: int = 3) -> dict[str, float]:
     """CPU time of a start and of a warm click with a thousand phones in the process, relative to a hundred."""
-    command = [sys.executable, "-c", _GROW, str(PHONES), str(MANY_PHONES)]
     runs = []
     for _ in range(rounds):
-        done = subprocess.run(command, capture_output=True, check=True, text=True, env=dict(os.environ))
-        runs.append([[float(word) for word in line.split()] for line in done.stdout.splitlines()])
+        lines = _run("grow", PHONES, MANY_PHONES).splitlines()
+        runs.append([[float(word) for word in line.split()] for line in lines])
     few, many = ([min(run[at][what] for run in runs) for what in range(2)] for at in range(2))
     return {"a start": many[0] / few[0], "a click": many[1] / few[1]}
 
@@ -132,10 +86,12 @@ def measure_clicks() -> dict[str, float]:
 
 def measure_weight() -> int:
     """Bytes per phone in a process with a hundred of them, each with an open app."""
-    done = subprocess.run(
-        [sys.executable, "-c", _WEIGH, str(PHONES)], capture_output=True, check=True, env=dict(os.environ)
-    )
-    return int(done.stdout)
+    return int(_run("weigh", PHONES))
+
+
+def _run(program: str, *numbers: int) -> str:
+    command = [sys.executable, _PROGRAMS, program, *map(str, numbers)]
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
 
 
 def measure_ports() -> dict[str, float]:

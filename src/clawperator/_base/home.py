@@ -8,7 +8,6 @@
 """
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Literal
@@ -17,10 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from clawperator._base.files import AtomicFile, closing, locked, make_private_folder, try_lock
+from clawperator._base.text import Grammar
 from clawperator._base.typed import decode
 from clawperator.errors import ClawError
 
-SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+SERIAL = Grammar(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 PhoneState = Literal["running", "crashed", "stopped"]
 
 # Readers of the state hold the lock briefly; a starting phone waits for them.

@@ -80,7 +80,7 @@ def encode_document(document: Any) -> bytes:
 
 # Many empty objects take fifty times their length in memory.
 _MOST_VALUES = 500_000
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_STRING = rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"'  # compiled when it is first used
 
 
 def read_json(data: bytes | str) -> Any:
@@ -96,7 +96,7 @@ def read_raw_json(data: bytes | str) -> Any:
     import json
 
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
-    if _value_count(raw) > _MOST_VALUES and _value_count(_STRING.sub(b'""', raw)) > _MOST_VALUES:
+    if _value_count(raw) > _MOST_VALUES and _value_count(re.sub(_STRING, b'""', raw)) > _MOST_VALUES:
         raise ValueError(f"more than {_MOST_VALUES} values")
     try:
         return json.loads(data, parse_constant=_reject, parse_float=_finite)

@@ -1,14 +1,13 @@
 """Commands that run an action or an execution: flags and words into parameters, then into a plan that runs."""
 
 import os
-import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from clawperator._base.text import is_blank, read_number, trim
+from clawperator._base.text import Grammar, is_blank, read_number, trim
 from clawperator._base.typed import decode
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.console import read_stdin
@@ -46,7 +45,7 @@ _PARAMS = "actions.0.params."  # where the only action of a command has its para
 _NOT_OF_ACTIONS = ("allowScheme", "file")
 _MAY_BE_BLANK = ("text", "fromText")
 _TYPES = "Here --text is the text to type. Select the field with --id, --text-contains, --desc or --role."
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_NUMBER = Grammar(r"-?[0-9]+(\.[0-9]+)?")
 _JSON_EXAMPLES: Mapping[type, str] = {
     dict: '{"textEquals":"Wi-Fi"}',
     list: '[{"textEquals":"Wi-Fi"},{"textEquals":"Internet"}]',

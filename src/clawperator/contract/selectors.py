@@ -3,7 +3,6 @@
 ``NodeMatcher`` has the six fields that an Operator knows. ``NodeSelector`` adds those that the host resolves.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Union
@@ -12,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
 
-from clawperator._base.text import is_blank, utf16_length
+from clawperator._base.text import Grammar, is_blank, utf16_length
 from clawperator.contract.fields import ParamField, about, fields_of
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 
@@ -20,7 +19,7 @@ Value = Annotated[str, Meta(max_length=MAX_MATCHER_VALUE_LENGTH)]
 # The path below the checked value, and the message.
 Problem = tuple[str, str]
 # A reference of a snapshot, alone or with the id of its snapshot.
-REFERENCE = re.compile(r"(e[1-9][0-9]{0,8})(?:@([A-Za-z0-9_-]{1,64}))?")
+REFERENCE = Grammar(r"(e[1-9][0-9]{0,8})(?:@([A-Za-z0-9_-]{1,64}))?")
 MAX_SELECTOR_DEPTH = 4
 ID_SEPARATOR = ":id/"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from clawperator.device.backends.adb import AdbDriver
 from clawperator.device.backends.host_actions import is_running
 from tests.device.backends.doubles_bench import DoublesBench, doubles_bench
 from tests.support.command_doubles import Reply
@@ -56,6 +57,26 @@ def test_what_monkey_reports_is_compared_with_the_app_in_front(bench: DoublesBen
     if not step.success:
         assert step.data["error"] == "APP_NOT_STARTED"
         assert step.data["foreground_package"] == SETTINGS
+
+
+def test_an_app_that_comes_to_the_front_at_the_last_look_is_opened(
+    bench: DoublesBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.doubles.answer("cmd", Reply(stderr="Unknown command: resolve-activity\n", code=255))
+    bench.doubles.answer("monkey", "Events injected: 1\n")
+    looks: list[str] = []
+
+    def foreground(_: AdbDriver) -> str:
+        looks.append("")
+        return SETTINGS if len(looks) > slow else "com.other"
+
+    monkeypatch.setattr(AdbDriver, "foreground", foreground)
+    monkeypatch.setattr(AdbDriver, "_sleep", lambda *_: None)
+    slow = 1_000
+    assert not bench.step("open_app", applicationId=SETTINGS, retry=ONCE).success
+    slow = len(looks) - 1
+    looks.clear()
+    assert bench.step("open_app", applicationId=SETTINGS, retry=ONCE).success
 
 
 @pytest.mark.parametrize(

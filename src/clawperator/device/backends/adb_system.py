@@ -265,9 +265,11 @@ class AdbApps(AdbSystem):
         front = self.foreground()
         for _ in range(_FRONT_CHECKS):
             if front in (package, None):
-                return True
+                break
             self._sleep(_FRONT_SECONDS)
             front = self.foreground()
+        if front in (package, None):
+            return True
         raise ClawError(
             "APP_NOT_STARTED",
             f"{self._name} did not bring {package} to the front: {front} is there",

@@ -264,3 +264,35 @@ def test_tail_limits_its_memory(phone: Phone, monkeypatch: pytest.MonkeyPatch) -
     assert len(run(phone, "head -c 300000 /dev/zero | tail -c 2000000000").out) == 1000
     assert len(run(phone, "head -c 300000 /dev/zero | tail -c +200001").out) == 100_000
     assert run(phone, "printf abc | tail -c +0; printf abc | tail -c +3; printf abc | tail -c 0").out == "abcc"
+
+
+@pytest.mark.parametrize(
+    ("script", "out"),
+    [
+        ("mkdir -p d/e; head -c 2000 /dev/zero > d/e/f; du d", "6\td/e\n10\td\n"),
+        ("mkdir -p d/e; head -c 2000 /dev/zero > d/e/f; du -sh d d/e/f", "10K\td\n2.0K\td/e/f\n"),
+        ('touch f; [ "$(ll)" = "$(ls -l)" ] && echo same', "same\n"),
+        ("f=$(mktemp) && [ -f $f ] && basename $f | wc -c; dirname $f", "15\n/data/local/tmp\n"),
+        ("d=$(mktemp -d -p . sub.XXXX); rmdir $d && echo ${#d}; ls", "10\n"),
+        ("mktemp -u ./never.XXX | cut -c 1-8; ls", "./never.\n"),
+        ("mkdir -p a/b; rmdir -p a/b 2>&1; ls", "rmdir: a/b: Permission denied\n"),
+        ("basename -a /x/one.txt two.txt; basename -s .txt /x/one.txt two.txt", "one.txt\ntwo.txt\none\ntwo\n"),
+        ("echo '  one   two three' | cut -F 2-", "two three\n"),
+        ("echo a > f; echo b > g; cat -n f g", "     1\ta\n     2\tb\n"),
+        ("touch f; cp -v f g", "cp 'f'\n"),
+        (
+            "groups | cut -d ' ' -f 1-2; id -G | cut -d ' ' -f 1-2; id -Gn | cut -c 1-5",
+            "shell input\n2000 1004\nshell\n",
+        ),
+        ("logname; usleep 1; umask", "shell\n0022\n"),
+        ("export A=1; printenv A nope; echo $?; printenv | grep ^A=", "1\n1\nA=1\n"),
+        (
+            "f() { :; }; type f cd cat nope",
+            "f is a function\ncd is a shell builtin\ncat is /system/bin/cat\nnope not found\n",
+        ),
+        ("input press", ""),
+        ("command -V cat; command -v cat", "cat is /system/bin/cat\n/system/bin/cat\n"),
+    ],
+)
+def test_less_common_commands_and_flags(phone: Phone, script: str, out: str) -> None:
+    assert run(phone, f"cd /data/local/tmp; {script}").out == out

@@ -37,6 +37,7 @@ The commands are:
       tap <x> <y>
       swipe <x1> <y1> <x2> <y2> [duration(ms)]
       draganddrop <x1> <y1> <x2> <y2> [duration(ms)]
+      press
       roll <dx> <dy>
       motionevent <DOWN|UP|MOVE|CANCEL> <x> <y>
 """
@@ -101,6 +102,12 @@ def _key_event(process: ShellProcess, arguments: ServiceArguments) -> int:
     return 0
 
 
+def _press(process: ShellProcess, _: ServiceArguments) -> int:
+    """Press the trackball: on a phone without one, a tap in the corner."""
+    process.phone.tap(0, 0)
+    return 0
+
+
 def _roll(_: ShellProcess, arguments: ServiceArguments) -> int:
     """Roll the trackball: without effect."""
     arguments.pixel()
@@ -132,6 +139,7 @@ _HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(("swipe", "draganddrop"), _stroke),
     "text": _text,
     "keyevent": _key_event,
+    "press": _press,
     "roll": _roll,
     "motionevent": _motion,
 }

@@ -237,20 +237,39 @@ def _exec(shell: "Interpreter", argv: list[str]) -> int:
 @builtin("command")
 def _command(shell: "Interpreter", argv: list[str]) -> int:
     words = argv[1:]
+    if words[:1] == ["-V"]:
+        return _type(shell, words)
     if words[:1] == ["-v"]:
-        return max((_describe(shell, word) for word in words[1:]), default=0)
+        return max((_describe(shell, word, full=False) for word in words[1:]), default=0)
     words = words[1:] if words[:1] in (["-p"], ["--"]) else words
     return shell.run_argv(words, functions=False) if words else 0
 
 
-def _describe(shell: "Interpreter", word: str) -> int:
-    """Print what a name resolves to. 1 when it is unknown."""
-    if word in shell.functions or word in BUILTINS or ("/" in word and find_command(word)):
-        shell.write(f"{word}\n")
+@builtin("type")
+def _type(shell: "Interpreter", argv: list[str]) -> int:
+    return max((_describe(shell, word, full=True) for word in argv[1:]), default=0)
+
+
+def _describe(shell: "Interpreter", word: str, *, full: bool) -> int:
+    """Print what a name resolves to, ``full`` as a sentence. Not 0 when it is unknown."""
+    if word in shell.functions:
+        name, kind = word, "a function"
+    elif word in BUILTINS:
+        name, kind = word, "a shell builtin"
     elif find_command(word):
-        shell.write(f"/system/bin/{word}\n")
+        name = kind = word if "/" in word else f"/system/bin/{word}"
     else:
-        return 1
+        shell.write(f"{word} not found\n" * full)
+        return NOT_FOUND if full else 1
+    shell.write(f"{word} is {kind}\n" if full else f"{name}\n")
+    return 0
+
+
+@builtin("umask")
+def _umask(shell: "Interpreter", argv: list[str]) -> int:
+    if len(argv) > 1:
+        return shell.report_error("umask: not permitted")
+    shell.write("0022\n")
     return 0
 
 

@@ -1,6 +1,7 @@
 """Commands about files: find them, describe them, change them."""
 
 import errno
+import os
 import re
 import stat
 import time
@@ -164,10 +165,15 @@ def readlink(process: ShellProcess) -> int:
 
 @command("basename")
 def basename(process: ShellProcess) -> int:
-    require_operands(process, process.argv[1:])
-    name, suffix = (*process.argv[1:3], "")[:2]
-    base = _base_name(name) or "/" * name.startswith("/")
-    return process.write((base.removesuffix(suffix) if base != suffix else base) + "\n")
+    options = CommandOptions(process, "a", "s")
+    names, suffix = options.operands, options.value("s") or ""
+    require_operands(process, names)
+    if not options.any_of("a", "s"):
+        names, suffix = names[:1], "".join(names[1:2])
+    for name in names:
+        base = _base_name(name) or "/" * name.startswith("/")
+        process.write((base.removesuffix(suffix) if base != suffix else base) + "\n")
+    return 0
 
 
 @command("dirname")
@@ -290,8 +296,9 @@ class _Listing:
         return file.name + "*" * bool(executable)
 
 
-@command("ls")
+@command("ls", "ll")
 def ls(process: ShellProcess) -> int:
+    process.argv[1:1] = ["-l"] * (process.name == "ll")
     return _Listing(process).run()
 
 
@@ -346,6 +353,25 @@ def stat_(process: ShellProcess) -> int:
     return process.for_each_operand(options.operands, show, "'{name}': {reason}")
 
 
+@command("du")
+def du(process: ShellProcess) -> int:
+    options = CommandOptions(process, "shk")
+    for name in options.operands or ["."]:
+        sizes: dict[str, int] = {}
+        shown: list[str] = []
+        for file in walk(process, name):
+            if file.status.is_dir or not file.depth:
+                shown.append(file.name)
+            folder = file.name
+            for _ in range(file.depth + 1):
+                sizes[folder] = sizes.get(folder, 0) + (4 if file.status.is_dir else -(-file.status.size // 1024))
+                folder = folder.rpartition("/")[0]
+        for folder in shown[:1] if "s" in options else reversed(shown):
+            size = _human_size(sizes[folder] * 1024) if "h" in options else str(sizes[folder])
+            process.write(f"{size}\t{folder}\n")
+    return 0
+
+
 @command("df")
 def df(process: ShellProcess) -> int:
     options = CommandOptions(process, "hk")
@@ -370,7 +396,7 @@ def _mount(path: str) -> str:
     return "/data" if path == "/data" or path.startswith("/data/") else "/"
 
 
-# Changes: cp, mv, rm, mkdir, rmdir, touch, chmod and ln
+# Changes: cp, mv, rm, mkdir, rmdir, touch, ln, mktemp and chmod
 
 _SYMBOLIC_MODE = re.compile(r"([ugoa]*)([-+=])([rwxXst]*)")
 
@@ -423,7 +449,7 @@ def _targets(process: ShellProcess, operands: list[str]) -> list[tuple[str, str]
 
 @command("cp")
 def cp(process: ShellProcess) -> int:
-    options = CommandOptions(process, "rRafpdnPLH", long=("recursive",))
+    options = CommandOptions(process, "rRafpdnvPLH", long=("recursive",))
     pairs = _targets(process, options.operands)
     status = 0
     recursive = options.any_of("r", "R", "a", "recursive")
@@ -434,6 +460,7 @@ def cp(process: ShellProcess) -> int:
                 status = process.error(f"'{source}' is '{target}'")
             elif not ("n" in options and process.phone.storage.exists(new)):
                 _copy(process, old, new, recursive=recursive, keep=options.any_of("p", "a"))
+                process.write(f"cp '{source}'\n" * ("v" in options))
         except OSError as e:
             if e.errno == errno.EISDIR and not recursive:
                 status = process.error(f"Skipped dir '{source}'")
@@ -500,8 +527,17 @@ def mkdir(process: ShellProcess) -> int:
 
 @command("rmdir")
 def rmdir(process: ShellProcess) -> int:
-    require_operands(process, process.argv[1:])
-    return process.for_each_operand(process.argv[1:], lambda name: process.phone.storage.rmdir(process.path(name)))
+    options = CommandOptions(process, "p")
+    require_operands(process, options.operands)
+
+    def remove(name: str) -> None:
+        path = process.path(name)
+        process.phone.storage.rmdir(path)
+        while "p" in options and path.count("/") > 1:
+            path = path.rpartition("/")[0]
+            process.phone.storage.rmdir(path)
+
+    return process.for_each_operand(options.operands, remove)
 
 
 @command("touch")
@@ -533,6 +569,21 @@ def ln(process: ShellProcess) -> int:
     require_operands(process, options.operands)
     target = (options.operands[1:] or [_base_name(options.operands[0])])[-1]
     return process.error(f"cannot create link from '{options.operands[0]}' to '{target}': Permission denied")
+
+
+@command("mktemp")
+def mktemp(process: ShellProcess) -> int:
+    options = CommandOptions(process, "du", "p")
+    name = (options.operands or ["tmp.XXXXXXXXXX"])[0]
+    name = re.sub(r"X{3,}$", lambda match: os.urandom(len(match[0])).hex()[: len(match[0])], name)
+    if "/" not in name:
+        name = join(options.value("p") or process.env.get("TMPDIR", "/data/local/tmp"), name)
+    path = process.path(name)
+    if "d" in options:
+        process.phone.storage.mkdir(path)
+    elif "u" not in options:
+        process.phone.storage.open(path, "xb").close()
+    return process.write(name + "\n")
 
 
 # Modes

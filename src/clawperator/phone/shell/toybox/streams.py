@@ -25,10 +25,16 @@ _DIRECTIVE = re.compile(r"%(?:%|([-+ #0]*)(\*|\d+)?(?:\.(\*|\d*))?[hlLqjzt]*([di
 
 @command("cat")
 def cat(process: ShellProcess) -> int:
-    inputs = InputFiles(process, CommandOptions(process, "u").operands)
+    options = CommandOptions(process, "un")
+    inputs = InputFiles(process, options.operands)
+    number = 0
     for _, file in inputs:
-        for block in read_blocks(process, file):
-            process.stdout.write(block)
+        if "n" not in options:
+            for block in read_blocks(process, file):
+                process.stdout.write(block)
+            continue
+        for number, line in enumerate(read_lines(process, file), number + 1):  # noqa: B020 - counts on in the next file
+            process.stdout.write(b"%6d\t%s" % (number, line))
     return inputs.status
 
 

@@ -34,7 +34,8 @@ COMMANDS.update(
         "true": lambda _: 0,
         "false": lambda _: 1,
         "sync": lambda _: 0,  # writes are never buffered
-        "whoami": lambda process: process.write("shell\n"),
+        **dict.fromkeys(("whoami", "logname"), lambda process: process.write("shell\n")),
+        "groups": lambda process: process.write(_groups(names=True)),
         "hostname": lambda process: process.write("localhost\n"),
     }
 )
@@ -57,6 +58,15 @@ def read_duration(text: str) -> float:
 def sleep(process: ShellProcess) -> int:
     require_operands(process, process.argv[1:])
     process.wait(sum(read_duration(word) for word in process.argv[1:]))
+    return 0
+
+
+@command("usleep")
+def usleep(process: ShellProcess) -> int:
+    require_operands(process, process.argv[1:])
+    if not process.argv[1].isdigit():
+        raise OptionError(f"bad number '{process.argv[1][:40]}'")
+    process.wait(int(process.argv[1][:15]) / 1_000_000)
     return 0
 
 
@@ -119,11 +129,17 @@ def format_date(form: str, seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime(re.sub(r"%(%|s|\d?N)", insert, form))
 
 
+def _groups(*, names: bool) -> str:
+    return " ".join(re.findall(r"\((\w+)\)" if names else r"(\d+)\(", _GROUPS)) + "\n"
+
+
 @command("id")
 def identity(process: ShellProcess) -> int:
-    options = CommandOptions(process, "ungZ")
+    options = CommandOptions(process, "unGgZ")
     if "Z" in options:
         text = "u:r:shell:s0"
+    elif "G" in options:
+        return process.write(_groups(names="n" in options))
     elif "u" in options or "g" in options:
         text = "shell" if "n" in options else "2000"
     else:
@@ -159,6 +175,15 @@ def toybox(process: ShellProcess) -> int:
     if words[0] not in COMMANDS:
         return process.error(f"Unknown command {words[0]}", 127)
     return process.run(words)
+
+
+@command("printenv")
+def printenv(process: ShellProcess) -> int:
+    if not (names := process.argv[1:]):
+        return env(process)
+    found = [process.env[name] for name in names if name in process.env]
+    process.write("".join(f"{value}\n" for value in found))
+    return int(len(found) < len(names))
 
 
 @command("env")

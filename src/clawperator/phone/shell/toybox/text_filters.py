@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
 from msgspec import Struct
@@ -194,18 +194,25 @@ def _read_ranges(text: str) -> Callable[[int], bool]:
 
 @command("cut")
 def cut(process: ShellProcess) -> int:
-    options = CommandOptions(process, "s", "dfcb")
-    chosen = next((flag for flag in "fcb" if flag in options), None)
+    options = CommandOptions(process, "s", "dfcbF")
+    chosen = next((flag for flag in "fcbF" if flag in options), None)
     if chosen is None:
-        return process.error("no -cCf")
+        return process.error("no -cCfF")
     wanted = _read_ranges(options.value(chosen) or "")
     separator = options.value("d") or "\t"
     inputs = InputFiles(process, options.operands)
+
+    def split(line: str) -> tuple[str, Sequence[str]]:
+        """What stands between two pieces that are written, and the pieces: fields, words (-F) or characters."""
+        if chosen == "f":
+            return separator, line.split(separator)
+        return (" ", line.split()) if chosen == "F" else ("", line)
+
     for line in inputs.lines():
         if chosen == "f" and separator not in line:
             process.write("" if "s" in options else line + "\n")
             continue
-        joint, pieces = (separator, line.split(separator)) if chosen == "f" else ("", line)
+        joint, pieces = split(line)
         process.write(joint.join(piece for n, piece in enumerate(pieces, 1) if wanted(n)) + "\n")
     return inputs.status
 

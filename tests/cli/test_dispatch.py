@@ -174,6 +174,7 @@ def test_a_flag_close_to_a_known_one_is_offered() -> None:
         (["devices", "--text"], "devices has no option --text. Did you mean --output text?"),
         (["report", "--input=x"], "report has no option --input."),
         (["recording", "replay", "--file", "x"], "recording replay has no option --file. Did you mean --input?"),
+        (["click", "--txet", "Save"], "click has no option --txet. Did you mean --text?"),
         (["snapshot", "--outptu", "json"], "snapshot has no option --outptu. Did you mean --output?"),
         (["--devcie", "x", "snapshot"], "clawperator has no option --devcie. Did you mean --device?"),
         (

@@ -91,7 +91,7 @@ def unknown_flag(token: str, title: str, own: Iterable[Flag], shared: Iterable[F
         for text, flag in flags.items()
         if text.endswith(name[1:]) or text == _ALSO_CALLED.get(name) or name[2:] in flag.choices
     )
-    near = nearest(name, flags, len(name) // 4) or next(likely, None)
+    near = nearest(name, flags, len(name) // 3) or next(likely, None)
     offer = f" Did you mean {near}?" if near else ""
     return usage(f"{title or 'clawperator'} has no option {name}.{offer}", help_hint(title))
 

@@ -6,10 +6,12 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from clawperator.cli import dispatch
 from clawperator.cli.claw import dispatch as claw_dispatch
+
+T = TypeVar("T")
 
 
 class Ran(NamedTuple):
@@ -41,6 +43,18 @@ def claw_json(*argv: str, stdin: bytes = b"") -> Ran:
     assert ran.err == "", ran.err
     assert ran.json["exit_code"] == ran.code
     return ran
+
+
+def cut_off(run: Callable[[str], T], has_begun: Callable[[T], bool]) -> T:
+    """The result of a run that a time limit ended after its work had begun, on a machine of any speed.
+
+    ``run`` gets the limit in seconds: a longer one each time, until the work has begun.
+    """
+    for seconds in (1.2, 2.5, 5, 10, 20, 40):
+        ran = run(str(seconds))
+        if has_begun(ran):
+            return ran
+    raise AssertionError(f"the work did not begin: {ran}")
 
 
 def _run(run: Callable[[list[str]], int], argv: tuple[str, ...], stdin: bytes) -> Ran:

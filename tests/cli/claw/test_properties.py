@@ -19,7 +19,7 @@ import pytest
 from clawperator.operations.claw import CLAW_COMMANDS
 from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
-from tests.support.running import Ran, claw, claw_json
+from tests.support.running import Ran, claw, claw_json, cut_off
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -309,21 +309,33 @@ def test_15_the_process_ends_although_a_worker_is_stuck(tmp_path: Path) -> None:
         "import sys, time\n"
         "from clawperator.agent.offline import brain as offline\n"
         "def respond(self, request):\n"
+        "    open('begun', 'w').close()\n"
         "    time.sleep(600)\n"
         "    yield\n"
         "offline.OfflineBrain.respond = respond\n"
         "from clawperator.cli.main import claw\n"
         "sys.exit(claw())\n"
     )
-    started = time.monotonic()
-    child = subprocess.Popen(
-        [sys.executable, str(stuck), "turn-loop", "hello", "--timeout-seconds", "0.3", "--output-format", "json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-    )
-    ran = finished(child)
-    assert time.monotonic() - started < HANG_SECONDS
+
+    def run(seconds: str) -> Ran:
+        child = subprocess.Popen(
+            [
+                sys.executable,
+                str(stuck),
+                "turn-loop",
+                "hello",
+                "--timeout-seconds",
+                seconds,
+                "--output-format",
+                "json",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+        )
+        return finished(child)
+
+    ran = cut_off(run, lambda _: Path("begun").exists())
     assert (ran.code, ran.err) == (2, "")
     assert ran.json["final_cancel_observed"] is False
     assert not list(Path(".claw/sessions").glob("*.jsonl"))

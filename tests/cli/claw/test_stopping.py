@@ -16,7 +16,7 @@ from clawperator._base.home import product_home
 from clawperator.engine.clock import SystemClock
 from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS
-from tests.support.running import claw, claw_json
+from tests.support.running import Ran, claw, claw_json, cut_off
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -67,6 +67,11 @@ def _interrupt(*argv: str, number: signal.Signals = signal.SIGINT) -> tuple[int,
 # --- the deadline
 
 
+def _during(ran: Ran) -> bool:
+    """Whether the time limit ended a step that had begun."""
+    return bool(ran.json["error"]["details"]["phase"] == "during")
+
+
 @pytest.mark.usefixtures("_phone")
 @pytest.mark.parametrize(
     ("argv", "operation"),
@@ -79,7 +84,7 @@ def _interrupt(*argv: str, number: signal.Signals = signal.SIGINT) -> tuple[int,
     ],
 )
 def test_a_deadline_within_a_step_is_a_timeout_of_the_command(argv: tuple[str, ...], operation: str) -> None:
-    ran = claw_json(*argv, "--timeout-seconds", "1.3")
+    ran = cut_off(lambda seconds: claw_json(*argv, "--timeout-seconds", seconds), _during)
     document, error = ran.json, ran.json["error"]
     assert (ran.code, error["kind"], error["code"]) == (2, "timeout", "TURN_TIMEOUT")
     assert (document["name"], document["handled"], document["cancel_observed"]) == (argv[1], False, True)
@@ -102,9 +107,8 @@ def test_a_deadline_before_the_step_says_that_nothing_began(argv: tuple[str, ...
 @pytest.mark.usefixtures("_phone")
 def test_a_deadline_within_a_step_that_acts_is_not_retryable() -> None:
     plan = [{"type": "press_key", "params": {"key": "home"}}, {"type": "sleep", "params": {"durationMs": 100_000}}]
-    error = claw_json(
-        "exec-tool", "run_execution", json.dumps({"actions": plan}), "--timeout-seconds", "1.3"
-    ).json["error"]
+    argv = ("exec-tool", "run_execution", json.dumps({"actions": plan}))
+    error = cut_off(lambda seconds: claw_json(*argv, "--timeout-seconds", seconds), _during).json["error"]
     assert (error["code"], error["retryable"]) == ("TURN_TIMEOUT", False)
     assert "what is on the screen" in error["hint"]
 
@@ -119,9 +123,11 @@ def test_the_error_of_a_step_that_ended_before_the_deadline_stays_its_own() -> N
 
 @pytest.mark.usefixtures("_phone")
 def test_in_text_mode_a_deadline_exits_2_too() -> None:
-    ran = claw("exec-tool", "sleep", SLEEP, "--timeout-seconds", "1.1")
+    ran = cut_off(
+        lambda seconds: claw("exec-tool", "sleep", SLEEP, "--timeout-seconds", seconds),
+        lambda ran: ran.err.startswith("claw: error: the time limit was reached during sleep\n"),
+    )
     assert (ran.code, ran.out) == (2, b"")
-    assert ran.err.startswith("claw: error: the time limit was reached during sleep\n")
 
 
 # --- interrupts

@@ -107,8 +107,7 @@ def run_plan(  # noqa: PLR0913 - the facts of one run
                 raise e if secrets is None else secrets.mask_error(e) from e.__cause__
         if secrets is not None:
             envelope = secrets.mask(envelope)
-        if not isinstance(backend, str):  # the others check what the device answers
-            _check_steps(plan, envelope, device)
+        _check_steps(backend, plan, envelope, device)
     except ClawError as e:
         log_event("execution.failed", level="error", code=e.code, durationMs=_elapsed_ms(started), **ids)
         raise
@@ -218,9 +217,12 @@ def _with_time_left(plan: Plan, waited: float) -> Plan:
     return Plan(replace(plan.execution, timeoutMs=left), {**plan.document, "timeoutMs": left})
 
 
-def _check_steps(plan: Plan, envelope: ResultEnvelope, device: Device) -> None:
-    """``RESULT_ENVELOPE_MALFORMED`` for a success without one step per action."""
-    if envelope.status != "success":
+def _check_steps(backend: BackendName | Backend, plan: Plan, envelope: ResultEnvelope, device: Device) -> None:
+    """``RESULT_ENVELOPE_MALFORMED`` for a success without one step per action.
+
+    Only for a backend that the caller passed in: the others check what the device answers.
+    """
+    if isinstance(backend, str) or envelope.status != "success":
         return
     problem = step_mismatch(envelope.stepResults, [(a.id, a.type) for a in plan.execution.actions])
     if problem is not None:

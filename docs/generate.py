@@ -29,7 +29,7 @@ from clawperator.contract.commands import Command, all_commands, leaves
 from clawperator.contract.execution import ExecutionShape
 from clawperator.contract.selectors import MATCHER_ALIASES, NodeMatcher
 from clawperator.errors import CODES, ClawError
-from clawperator.operations.claw import CLAW_COMMANDS
+from clawperator.operations.claw import claw_commands
 from clawperator.operations.hints import python_hint, translate
 from clawperator.phone.core.faults import FAULTS
 from clawperator.recording.compare.checkpoints import REQUIRED
@@ -323,7 +323,7 @@ def _templates() -> str:
 
 def _claw_help() -> str:
     parts = [f"### claw\n\n```text\n{claw_help_text(None)}\n```"]
-    parts += [f"### {command.name}\n\n```text\n{claw_help_text(command)}\n```" for command in CLAW_COMMANDS]
+    parts += [f"### {command.name}\n\n```text\n{claw_help_text(command)}\n```" for command in claw_commands()]
     return "\n\n".join(parts)
 
 

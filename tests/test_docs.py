@@ -37,7 +37,7 @@ from clawperator.contract.commands import GLOBALS, all_commands, find_command, l
 from clawperator.contract.execution import validate
 from clawperator.contract.wire import OPERATOR_PACKAGE
 from clawperator.errors import CODES
-from clawperator.operations.claw import CLAW_COMMANDS, CLAW_GLOBALS
+from clawperator.operations.claw import CLAW_GLOBALS, claw_commands
 from clawperator.recording.compare.compare import SUMMARIES
 from clawperator.schemas import SCHEMAS
 from tests.device.pairing_servers import CODE, WIRELESS, pairing_server
@@ -403,7 +403,7 @@ def test_commands_named_in_the_text_exist(page: Path) -> None:
 
 @every_page
 def test_commands_of_claw_named_in_the_text_exist(page: Path) -> None:
-    known = {"help", *(command.name for command in CLAW_COMMANDS)}
+    known = {"help", *(command.name for command in claw_commands())}
     for name in re.findall(r"`claw ([a-z][a-z-]*)", _without_blocks(_read(page))):
         assert name in known, name
 
@@ -440,9 +440,9 @@ def test_every_command_and_flag_is_documented() -> None:
 def test_every_command_and_flag_of_claw_is_documented() -> None:
     text = _read(REFERENCE / "claw.md")
     headings = re.findall(r"^### (.*)$", text, re.MULTILINE)
-    for command in CLAW_COMMANDS:
+    for command in claw_commands():
         assert command.name in headings
-    for flag in (*CLAW_GLOBALS, *(flag for command in CLAW_COMMANDS for flag in command.flags)):
+    for flag in (*CLAW_GLOBALS, *(flag for command in claw_commands() for flag in command.flags)):
         assert flag.name in text
 
 
@@ -533,7 +533,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path, run_d
 
 EXAMPLES = [example for _, command in leaves() for example in command.examples]
 FETCHING = [e for e in EXAMPLES if re.search(r"skills (install|update|sync)", e)]
-CLAW_EXAMPLES = [example for command in CLAW_COMMANDS for example in command.examples]
+CLAW_EXAMPLES = [example for command in claw_commands() for example in command.examples]
 
 
 @pytest.mark.parametrize("command", [example for example in EXAMPLES if " phone " in example])

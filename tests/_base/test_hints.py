@@ -16,7 +16,7 @@ from clawperator.contract.actions import ACTIONS
 from clawperator.contract.commands import find_command
 from clawperator.contract.execution import validate
 from clawperator.errors import CODES, ClawError
-from clawperator.operations.claw import CLAW_COMMANDS
+from clawperator.operations.claw import claw_commands
 from tests.support.running import clawperator as run
 
 BASE: dict[str, Any] = {
@@ -65,7 +65,7 @@ def is_command(program: str, words: list[str]) -> bool:
     if not words or words[0].startswith(("-", "<")) or "{" in words[0] or words[0] == "help":
         return True
     if program == "claw":
-        return any(words[0] in (command.name, *command.synonyms) for command in CLAW_COMMANDS)
+        return any(words[0] in (command.name, *command.synonyms) for command in claw_commands())
     command = find_command(words[0])
     if command is None:
         return False

@@ -18,7 +18,7 @@ from clawperator.cli import actions
 from clawperator.contract.commands import leaves
 from clawperator.device.run import evidence as device_evidence
 from clawperator.errors import ClawError
-from clawperator.operations.claw import CLAW_COMMANDS
+from clawperator.operations.claw import claw_commands
 from clawperator.phone.process.server import PhoneServer
 from clawperator.policy.rules import Policy, encode_policy, read_rule
 from clawperator.schemas import schema
@@ -311,7 +311,7 @@ def test_evidence_of_a_command_that_looks_needs_the_level_act() -> None:
         if name not in ("recording replay", "skills run")
     )
     assert {command.level_with(["--evidence"]) for command in rows.values()} == {"act", "full"}
-    assert [c.name for c in CLAW_COMMANDS if any(flag.name == "--evidence" for flag in c.flags)] == [
+    assert [c.name for c in claw_commands() if any(flag.name == "--evidence" for flag in c.flags)] == [
         "bootstrap",
         "turn-loop",
     ]

@@ -11,7 +11,7 @@ import pytest
 from clawperator.cli import dispatch
 from clawperator.cli.claw import dispatch as claw_dispatch
 from clawperator.contract.commands import GLOBALS, Command, Flag, leaves
-from clawperator.operations.claw import CLAW_COMMANDS, CLAW_GLOBALS
+from clawperator.operations.claw import CLAW_GLOBALS, claw_commands
 from tests.support.hanging import HANG_SECONDS
 from tests.support.running import Ran, claw, clawperator
 
@@ -101,7 +101,7 @@ def test_a_phone_does_not_start_with_an_odd_argument(flag: str, odd: str) -> Non
 @pytest.mark.usefixtures("route", "folder", "quick_retries")
 @pytest.mark.parametrize("odd", ODD.values(), ids=list(ODD))
 def test_claw_answers_odd_arguments_with_a_typed_error(odd: str) -> None:
-    for command in CLAW_COMMANDS:
+    for command in claw_commands():
         for argv in command_lines(command, odd, CLAW_GLOBALS):
             assert_typed(claw(*argv, "--output-format=json"), argv)
 
@@ -138,7 +138,7 @@ def test_clawperator_runs_every_command_without_a_stream(closed: str, monkeypatc
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("closed", CLOSED)
 def test_claw_runs_every_command_without_a_stream(closed: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for command in CLAW_COMMANDS:
+    for command in claw_commands():
         for argv in [*examples(command), ["bootstrap", "-"], ["exec-tool", "press_key", "-"]]:
             code, out = run_without(closed, claw_dispatch.run, [*argv, f"--output-format={form}"], monkeypatch)
             assert code in (0, 1, 2), argv

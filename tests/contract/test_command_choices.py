@@ -6,7 +6,7 @@ from clawperator._base.config import OUTPUTS
 from clawperator.cli.console import LOG_LEVELS
 from clawperator.contract.commands import BACKENDS, GLOBALS, Flag, find_by_path
 from clawperator.contract.fields import LEVELS
-from clawperator.operations.claw import CLAW_COMMANDS
+from clawperator.operations.claw import claw_commands
 
 
 def flag(path: str, name: str) -> Flag:
@@ -21,7 +21,7 @@ def flag(path: str, name: str) -> Flag:
         (flag("click", "--backend"), BACKENDS),
         (next(flag for flag in GLOBALS if flag.name == "--output"), OUTPUTS),
         (next(flag for flag in GLOBALS if flag.name == "--log-level"), LOG_LEVELS),
-        (next(flag for flag in CLAW_COMMANDS[0].flags if flag.name == "--permission-mode"), LEVELS),
+        (next(flag for flag in claw_commands()[0].flags if flag.name == "--permission-mode"), LEVELS),
     ],
     ids=lambda value: value.name if isinstance(value, Flag) else "",
 )

@@ -16,10 +16,10 @@ from clawperator.contract.commands import (
     resolve_handler,
 )
 from clawperator.contract.fields import LEVELS, Level
-from clawperator.operations.claw import CLAW_COMMANDS
+from clawperator.operations.claw import claw_commands
 
 CLAWPERATOR = dict(leaves())
-CLAW = {command.name: command for command in CLAW_COMMANDS}
+CLAW = {command.name: command for command in claw_commands()}
 EVERY = [*CLAWPERATOR.items(), *CLAW.items()]
 
 
@@ -106,7 +106,7 @@ def test_the_highest_level_is_that_with_every_flag() -> None:
 
 
 def test_an_agent_needs_full_for_flags_that_widen_what_a_command_may_do() -> None:
-    rows = [command for _, command in leaves()] + list(CLAW_COMMANDS)
+    rows = [command for _, command in leaves()] + list(claw_commands())
     for flag in ("--allow-scheme", "--pass-env"):
         having = [command for command in rows if any(own.name == flag for own in command.flags)]
         assert len(having) >= 5

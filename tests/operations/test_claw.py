@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from clawperator.cli.claw.command_line import parse_line, read_params
 from clawperator.errors import ClawError
-from clawperator.operations.claw import CLAW, CLAW_COMMANDS, CLAW_GLOBALS
+from clawperator.operations.claw import CLAW, CLAW_GLOBALS, claw_commands
 
 VERBS = {
     *("list-sessions", "delete-session", "load-session", "flush-transcript", "show-command", "show-tool"),
@@ -68,9 +68,9 @@ OWN_FLAGS = {
 
 
 def test_claw_has_its_fifteen_commands_with_their_flags() -> None:
-    assert {command.name for command in CLAW_COMMANDS} == VERBS
-    assert len(CLAW_COMMANDS) == 15
-    for command in CLAW_COMMANDS:
+    assert {command.name for command in claw_commands()} == VERBS
+    assert len(claw_commands()) == 15
+    for command in claw_commands():
         flags = [flag.name for flag in command.flags]
         assert len(set(flags)) == len(flags)
         assert set(flags) == {"--output-format", *OWN_FLAGS.get(command.name, ())}
@@ -84,7 +84,7 @@ def test_claw_has_its_fifteen_commands_with_their_flags() -> None:
 
 
 def test_repeatable_flags_are_marked() -> None:
-    repeated = {flag.name for command in CLAW_COMMANDS for flag in command.flags if flag.repeats}
+    repeated = {flag.name for command in claw_commands() for flag in command.flags if flag.repeats}
     assert repeated == {
         "--allow-tool",
         "--deny-tool",
@@ -96,7 +96,7 @@ def test_repeatable_flags_are_marked() -> None:
 
 
 def test_the_examples_of_claw_can_be_read() -> None:
-    for command in CLAW_COMMANDS:
+    for command in claw_commands():
         for example in command.examples:
             words = shlex.split(example.rpartition("| ")[2])
             assert words[0] == "claw"

@@ -16,7 +16,7 @@ from clawperator.cli.claw.command_tools import CommandContext, prepare
 from clawperator.contract.commands import Command, Flag, find_by_path, leaves
 from clawperator.contract.fields import LEVELS
 from clawperator.errors import ClawError
-from clawperator.operations.claw import CLAW_COMMANDS
+from clawperator.operations.claw import claw_commands
 from clawperator.operations.model import find_operation
 from clawperator.policy.rules import Policy, read_rule, subjects_of
 from tests.support.running import claw_json
@@ -201,7 +201,7 @@ NO_PATHS = {
 
 
 def every_row() -> list[tuple[str, Command]]:
-    return [*leaves(), *((command.name, command) for command in CLAW_COMMANDS)]
+    return [*leaves(), *((command.name, command) for command in claw_commands())]
 
 
 def test_every_flag_that_names_a_file_or_folder_is_marked() -> None:

@@ -65,7 +65,7 @@ def help_text(words: list[str]) -> str:
 
 def claw_help_text(command: Command | None) -> str:
     """Help for one command of ``claw``, or for all."""
-    from clawperator.operations.claw import CLAW_COMMANDS, CLAW_GLOBALS
+    from clawperator.operations.claw import CLAW_GLOBALS, claw_commands
 
     if command is not None:
         return command_help(command, "claw", command.name)
@@ -75,10 +75,10 @@ def claw_help_text(command: Command | None) -> str:
         "",
         "Examples:",
         "  clawperator phone start",
-        *(f"  {example}" for example in CLAW_COMMANDS[0].examples[:2]),
+        *(f"  {example}" for example in claw_commands()[0].examples[:2]),
     ]
     title = f"claw {__version__}: agent shell for Android automation: inventory, tools, turns and sessions"
-    return _overview(title, {"Commands": CLAW_COMMANDS}, ("Options", CLAW_GLOBALS), [], lines)
+    return _overview(title, {"Commands": claw_commands()}, ("Options", CLAW_GLOBALS), [], lines)
 
 
 def _overview(

@@ -314,9 +314,16 @@ _add(
 )
 
 
-def _command(row: Operation) -> Command:
+@cache
+def claw_command(name: str) -> Command | None:
+    """The command with this name. Derives no other one."""
+    row = CLAW.get(name)
+    if row is None:
+        return None
     made = command_of(row)
     return replace(made, derive_flags=cache(lambda: (*made.flags, _FORMAT)), handler=row.around)
 
 
-CLAW_COMMANDS: tuple[Command, ...] = tuple(map(_command, CLAW.values()))
+def claw_commands() -> tuple[Command, ...]:
+    """Every command."""
+    return tuple(command for name in CLAW if (command := claw_command(name)) is not None)

@@ -20,7 +20,7 @@ from clawperator.agent.turns.events import STAGES
 from clawperator.contract.commands import leaves
 from clawperator.contract.fields import Level
 from clawperator.errors import ClawError
-from clawperator.operations.claw import CLAW_COMMANDS, FOR_USERS
+from clawperator.operations.claw import FOR_USERS, claw_commands
 from clawperator.skills.registry import shipped_registry
 
 SOURCE = Path(clawperator.__file__).parent.parent
@@ -48,7 +48,7 @@ def test_every_command_is_listed_once() -> None:
     assert len(set(names)) == len(names)
     assert BUILTIN.warnings == ()
     expected = {name.replace(" ", "-") for name, _ in leaves()} | {
-        command.name for command in CLAW_COMMANDS if command.name not in FOR_USERS
+        command.name for command in claw_commands() if command.name not in FOR_USERS
     }
     assert {entry.name for entry in BUILTIN.entries if entry.family == "builtin"} == expected
     assert sum(entry.family == "skill" for entry in BUILTIN.entries) == 4

@@ -20,7 +20,7 @@ import pytest
 
 from clawperator.agent.envelope import CLASSES, COMMON, KINDS, error_object
 from clawperator.errors import CODES, ClawError
-from clawperator.operations.claw import CLAW_COMMANDS
+from clawperator.operations.claw import claw_commands
 from tests.device.phone_servers import running_phone_server
 from tests.support import golden
 from tests.support.hanging import HANG_SECONDS
@@ -30,7 +30,7 @@ from tests.support.schema_checks import assert_fits_schema
 
 pytestmark = pytest.mark.usefixtures("folder")
 
-NAMES = [command.name for command in CLAW_COMMANDS]
+NAMES = [command.name for command in claw_commands()]
 
 
 # Every command, as a caller would type it. A phone is there for those that act.
@@ -113,7 +113,7 @@ CASES: dict[str, Callable[[], Ran]] = {
 def test_there_are_fifteen_commands_and_all_are_held_to_the_contract() -> None:
     assert len(NAMES) == 15
     assert sorted(CASES) == sorted(NAMES)
-    assert all(any(flag.name == "--output-format" for flag in command.flags) for command in CLAW_COMMANDS)
+    assert all(any(flag.name == "--output-format" for flag in command.flags) for command in claw_commands())
 
 
 # How each kind of failure looks as a whole.

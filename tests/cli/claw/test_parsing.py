@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clawperator.cli.claw.command_line import attempted_command, parse_line, read_params, requested_format
 from clawperator.errors import ClawError
-from clawperator.operations.claw import CLAW_COMMANDS
+from clawperator.operations.claw import claw_commands
 
 
 def refusal(*argv: str, default: str | None = None) -> ClawError:
@@ -111,7 +111,7 @@ def test_the_attempted_command_is_the_first_word_if_it_is_one() -> None:
 @given(
     st.lists(
         st.sampled_from(
-            [*(c.name for c in CLAW_COMMANDS), "--limit", "-", "--", "x", "-V", "--output-format", "json", "é"]
+            [*(c.name for c in claw_commands()), "--limit", "-", "--", "x", "-V", "--output-format", "json", "é"]
         )
         | st.text(max_size=8),
         max_size=8,

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from clawperator.operations.claw import CLAW_COMMANDS
+from clawperator.operations.claw import claw_commands
 from tests.device.phone_servers import running_phone_server
 from tests.support.hanging import HANG_SECONDS, NEVER_SECONDS
 from tests.support.running import Ran, claw, claw_json, cut_off
@@ -225,7 +225,7 @@ def test_10_the_same_thing_has_the_same_name_everywhere() -> None:
     assert flushed["messages_count"] == loaded["messages_count"] == listed["messages_count"] == 1
     assert loaded["directory"] == deleted["directory"] == flushed["directory"] == ".claw/sessions"
     assert flushed["input_tokens"] == loaded["input_tokens"] == 2
-    by_name = {command.name: {flag.name for flag in command.flags} for command in CLAW_COMMANDS}
+    by_name = {command.name: {flag.name for flag in command.flags} for command in claw_commands()}
     for name in ("list-sessions", "load-session", "delete-session", "flush-transcript", "bootstrap", "turn-loop"):
         assert "--directory" in by_name[name]
     for name in ("exec-tool", "exec-command", "bootstrap", "turn-loop"):

@@ -13,7 +13,7 @@ import pytest
 
 from clawperator.cli.handlers.completion import FILES, FOLDERS, offered
 from clawperator.contract.commands import leaves
-from clawperator.operations.claw import CLAW_COMMANDS
+from clawperator.operations.claw import claw_commands
 from tests.support.required_programs import require_program
 from tests.support.running import clawperator
 
@@ -219,7 +219,7 @@ def no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_devices")
 def test_every_command_and_flag_is_offered() -> None:
-    claw = [(command.name, command) for command in CLAW_COMMANDS]
+    claw = [(command.name, command) for command in claw_commands()]
     for program, rows in (("clawperator", list(leaves())), ("claw", claw)):
         for path, command in rows:
             parent, _, name = f"{program} {path}".rpartition(" ")

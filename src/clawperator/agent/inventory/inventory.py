@@ -25,7 +25,7 @@ from clawperator.contract.actions import ACTIONS
 from clawperator.contract.commands import Command, all_commands, command_names
 from clawperator.contract.fields import LEVELS, Level
 from clawperator.errors import ClawError
-from clawperator.operations.claw import CLAW_COMMANDS, FOR_USERS
+from clawperator.operations.claw import FOR_USERS, claw_commands
 
 Kind = Literal["command", "tool"]
 
@@ -172,7 +172,7 @@ def builtin_commands() -> Iterator[InventoryEntry]:
         for verb in command.subcommands:
             path = f"{command.name} {verb.name}"
             yield _builtin("clawperator", path, verb, command_names(path))
-    for command in CLAW_COMMANDS:
+    for command in claw_commands():
         if command.name not in FOR_USERS:
             yield _builtin("claw", command.name, command, command.synonyms)
 

@@ -24,7 +24,7 @@ from clawperator.cli.parsing import (
 from clawperator.contract.commands import Command
 from clawperator.contract.fields import ParamField, read_field
 from clawperator.errors import ClawError
-from clawperator.operations.claw import CLAW, CLAW_COMMANDS, CLAW_GLOBALS, AgentParams, FlushParams, TurnParams
+from clawperator.operations.claw import CLAW, CLAW_GLOBALS, AgentParams, FlushParams, TurnParams, claw_command
 
 if TYPE_CHECKING:
     from clawperator.agent.turns.assembly import AgentOptions
@@ -79,7 +79,7 @@ def parse_line(argv: list[str], default_format: str | None = None) -> ParsedArgu
         argv = [*argv[:place], "--help", *argv[place + 1 :]]
         place = _command_place(argv)
     named = argv[place] if place >= 0 else MISSING
-    command = next((command for command in CLAW_COMMANDS if command.name == named), None)
+    command = claw_command(named)
     arguments = ArgvParser(command, argv, title=named, strict=True, shared=CLAW_GLOBALS).run(place)
     _check_default_format(arguments, default_format, named)
     only_asks = arguments.has("--help") or arguments.has("--version")
@@ -115,7 +115,7 @@ def _require(command: Command | None, named: str) -> Command:
         return command
     if named == MISSING:
         raise parse_error("the following arguments are required: command", MISSING, HELP_HINT)
-    known = [HELP, *(command.name for command in CLAW_COMMANDS)]
+    known = [HELP, *CLAW]
     near = similar_name(named, known)
     raise parse_error(
         f"argument command: invalid choice: {named!r} (choose from {', '.join(map(repr, known))})",

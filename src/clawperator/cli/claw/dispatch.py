@@ -116,11 +116,11 @@ def respond(arguments: ParsedArguments) -> Response:
 
 def _help(arguments: ParsedArguments) -> Response:
     from clawperator.cli.help import claw_help_text
-    from clawperator.operations.claw import CLAW_COMMANDS
+    from clawperator.operations.claw import claw_commands
 
     command, text = arguments.command, claw_help_text(arguments.command)
     if command is None:
-        listed = [{"name": c.name, "responsibility": c.summary} for c in CLAW_COMMANDS]
+        listed = [{"name": c.name, "responsibility": c.summary} for c in claw_commands()]
         return Response({"help": text, "commands": listed}, text, command="help")
     payload = {
         "help": text,

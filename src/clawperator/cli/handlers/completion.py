@@ -16,7 +16,7 @@ from clawperator.cli.parsing import by_name
 from clawperator.contract.commands import GLOBALS, POLICY_VARIABLE, Command, Flag, all_commands, find_command
 from clawperator.errors import ClawError
 from clawperator.operations.call import ApprovedCall, Caller
-from clawperator.operations.claw import CLAW_COMMANDS, CLAW_GLOBALS
+from clawperator.operations.claw import CLAW_GLOBALS, claw_commands
 
 # Candidates that stand for what the file system has.
 FILES = "@files"
@@ -116,7 +116,7 @@ class _Line:
     def __init__(self, program: str) -> None:
         is_claw = os.path.basename(program) == "claw"
         # claw has the command help besides its rows.
-        commands = (*CLAW_COMMANDS, *filter(None, [find_command("help")])) if is_claw else all_commands()
+        commands = (*claw_commands(), *filter(None, [find_command("help")])) if is_claw else all_commands()
         self._commands = commands
         self._command: Command | None = None
         self._shared = CLAW_GLOBALS if is_claw else GLOBALS

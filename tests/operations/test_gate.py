@@ -33,7 +33,7 @@ from clawperator.engine.clock import SystemClock
 from clawperator.errors import ClawError
 from clawperator.operations.actions import ACTION_COMMANDS
 from clawperator.operations.call import operation_names
-from clawperator.operations.claw import CLAW, FOR_USERS
+from clawperator.operations.claw import CLAW, FOR_USERS, find_claw_operation
 from clawperator.operations.model import Operation, all_operations
 from clawperator.policy.rules import Policy, encode_policy, read_rule
 from clawperator.replay.planner import ReplayAction
@@ -237,7 +237,7 @@ def calls_of_operations() -> Iterator[GatedCall]:
             yield make("mcp", run=partial(by_mcp, row.tool, named))
         if row.route:
             yield make("http", run=partial(by_route, row.route, needed(row)))
-    for row in CLAW.values():
+    for row in map(find_claw_operation, CLAW):
         make = partial(GatedCall, subject=f"claw {row.name}", level=row.level, names=operation_names(row))
         make = partial(make, is_harmless=is_harmless(row))
         yield make("claw", run=partial(by_claw, [row.name, *line(row)]))

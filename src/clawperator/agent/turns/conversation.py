@@ -33,7 +33,7 @@ from clawperator.errors import ClawError
 
 if TYPE_CHECKING:
     from clawperator.agent.models.config import Prices
-    from clawperator.operations.claw import TurnLoopParams, TurnParams
+    from clawperator.operations.turns import TurnLoopParams, TurnParams
 
 # A model service counts the tokens of the whole conversation again with every request.
 _MODEL_BUDGET = 200_000

@@ -24,10 +24,12 @@ from clawperator.cli.parsing import (
 from clawperator.contract.commands import Command
 from clawperator.contract.fields import ParamField, read_field
 from clawperator.errors import ClawError
-from clawperator.operations.claw import CLAW, CLAW_GLOBALS, AgentParams, FlushParams, TurnParams, claw_command
+from clawperator.operations.claw import CLAW, CLAW_GLOBALS, claw_command, find_claw_operation
 
 if TYPE_CHECKING:
     from clawperator.agent.turns.assembly import AgentOptions
+    from clawperator.operations.sessions import FlushParams
+    from clawperator.operations.turns import AgentParams, TurnParams
     from clawperator.policy.rules import PolicyEntry
 
 FORMAT_FLAG = "--output-format"
@@ -79,7 +81,7 @@ def parse_line(argv: list[str], default_format: str | None = None) -> ParsedArgu
         argv = [*argv[:place], "--help", *argv[place + 1 :]]
         place = _command_place(argv)
     named = argv[place] if place >= 0 else MISSING
-    command = claw_command(named)
+    command = claw_command(named) if named in CLAW else None
     arguments = ArgvParser(command, argv, title=named, strict=True, shared=CLAW_GLOBALS).run(place)
     _check_default_format(arguments, default_format, named)
     only_asks = arguments.has("--help") or arguments.has("--version")
@@ -140,7 +142,7 @@ def _check_words(command: Command, words: tuple[str, ...]) -> None:
 
 def read_params(arguments: ParsedArguments) -> Any:
     """The parameters of a command, by its row."""
-    row = CLAW[arguments.name]
+    row = find_claw_operation(arguments.name)
     words = list(arguments.words)
     values: dict[str, Any] = {}
     for field in row.fields:
@@ -183,7 +185,7 @@ def directory(params: Any, command: str) -> str:
     return str(params.directory)
 
 
-def chosen_session(params: TurnParams | FlushParams, command: str) -> tuple[str | None, bool]:
+def chosen_session(params: "TurnParams | FlushParams", command: str) -> tuple[str | None, bool]:
     """The session to use, and whether it must already exist."""
     resumed, fresh = params.resume, params.session_id
     if resumed is not UNSET and fresh is not UNSET:
@@ -197,7 +199,7 @@ def prints_text(arguments: ParsedArguments) -> bool:
     return given.casefold() != "json"
 
 
-def acting_options(arguments: ParsedArguments, params: AgentParams) -> "AgentOptions":
+def acting_options(arguments: ParsedArguments, params: "AgentParams") -> "AgentOptions":
     """The options of a command that acts: device, backend, policy and confirmation."""
     from clawperator.agent.turns.assembly import agent_options
     from clawperator.cli.actions import chosen_backend

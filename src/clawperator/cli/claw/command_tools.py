@@ -26,7 +26,7 @@ from clawperator.cli.parsing import ParsedArguments
 from clawperator.contract.commands import Flag, find_by_path
 from clawperator.errors import CODES, ClawError
 from clawperator.operations.call import CLI, approve, policy_entry
-from clawperator.operations.claw import CLAW
+from clawperator.operations.claw import find_claw_operation
 from clawperator.operations.model import find_operation
 from clawperator.policy.rules import PolicyEntry
 
@@ -208,7 +208,7 @@ def _claw_parts(name: str, words: list[str], context: CommandContext) -> _Parts:
     command = arguments.command
     assert command is not None
     confined = confined_arguments(arguments, context.folder, name)
-    own = policy_entry(CLAW[command.name], read_claw_params(arguments), CLI)
+    own = policy_entry(find_claw_operation(command.name), read_claw_params(arguments), CLI)
     return _Parts(own, lambda tools: _run_claw(confined, context, tools), is_gated=True)
 
 

@@ -24,8 +24,6 @@ from clawperator.cli.console import Console, print_bytes, signal_restorer
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.contract.commands import resolve_handler
 from clawperator.errors import ClawError
-from clawperator.operations.call import CLI, policy_entry
-from clawperator.operations.claw import CLAW
 from clawperator.policy.gate import check_calls, policy_in_force
 
 # In text mode, usage errors and interrupts have the exit codes that shells expect.
@@ -109,7 +107,10 @@ def respond(arguments: ParsedArguments) -> Response:
     assert command is not None
     params = read_params(arguments)
     if policy_in_force():  # of the claw that started this one
-        check_calls([(policy_entry(CLAW[command.name], params, CLI), {})])
+        from clawperator.operations.call import CLI, policy_entry
+        from clawperator.operations.claw import find_claw_operation
+
+        check_calls([(policy_entry(find_claw_operation(command.name), params, CLI), {})])
     response: Response = resolve_handler(command.handler)(arguments, params)
     return response
 

@@ -27,7 +27,7 @@ from clawperator.cli.claw.readable import last_turn, readable
 from clawperator.cli.console import ignore_signals, interrupt_on_signals
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.errors import ClawError
-from clawperator.operations.claw import ExecCommandParams, ExecToolParams
+from clawperator.operations.turns import ExecCommandParams, ExecToolParams
 
 _LONGEST_MESSAGE = 2_000
 # The device's clock is not ours: its timeout may come this much before our deadline.

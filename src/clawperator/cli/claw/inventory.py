@@ -17,8 +17,9 @@ from clawperator.cli.claw.dispatch import Response, failure
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.cli.text.values import scalar
 from clawperator.errors import ClawError
-from clawperator.operations.claw import NameParams, RouteParams, ToolPoolParams
 from clawperator.operations.model import NoParams
+from clawperator.operations.sessions import NameParams, RouteParams
+from clawperator.operations.turns import ToolPoolParams
 
 _SHOWN_TOOLS = 15
 _MOST_PARAMETERS = 400

@@ -10,7 +10,7 @@ from clawperator.cli.claw.command_line import chosen_session, directory, text_of
 from clawperator.cli.claw.dispatch import Response, failure, not_found_members
 from clawperator.cli.parsing import ParsedArguments
 from clawperator.errors import ClawError
-from clawperator.operations.claw import FlushParams, SessionFolderParams, SessionParams
+from clawperator.operations.sessions import FlushParams, SessionFolderParams, SessionParams
 
 
 def list_sessions(arguments: ParsedArguments, params: SessionFolderParams) -> Response:

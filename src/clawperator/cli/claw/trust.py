@@ -24,7 +24,7 @@ from clawperator.agent.settings import McpServer, folder_settings
 from clawperator.cli.claw.dispatch import Response
 from clawperator.cli.parsing import ParsedArguments, parse_error
 from clawperator.errors import ClawError
-from clawperator.operations.claw import TrustParams
+from clawperator.operations.sessions import TrustParams
 
 _LONGEST_SHOWN = 4_000
 

@@ -29,7 +29,7 @@ from clawperator.cli.claw.dispatch import Response, failure, not_found_members
 from clawperator.cli.console import ignore_signals, interrupt_on_signals
 from clawperator.cli.parsing import ParsedArguments, parse_error
 from clawperator.errors import ClawError
-from clawperator.operations.claw import BootstrapParams, TurnLoopParams
+from clawperator.operations.turns import BootstrapParams, TurnLoopParams
 
 _HEARTBEAT_SECONDS = 5.0
 # How long a full pipe of --events may have no reader.

@@ -1,4 +1,4 @@
-"""The console commands start without typing_extensions, which msgspec imports wherever it is installed."""
+"""The start of the console commands: what they do not load, and what they leave as it was."""
 
 import subprocess
 import sys
@@ -47,3 +47,23 @@ def test_a_command_does_without_typing_extensions_and_leaves_it_to_others(
     words = [sys.executable, "-c", _SCRIPT, entry, *command]
     ran = subprocess.run(words, capture_output=True, text=True, timeout=HANG_SECONDS, check=True)
     assert ran.stdout.splitlines()[-3:] == [f"0 True {is_loaded}", "True typing.Literal['a']", "{'a': 1}"]
+
+
+_WHILE_A_COMMAND_RUNS = """
+import gc, sys
+from clawperator.cli import dispatch, main
+
+def run(argv):
+    print(gc.isenabled(), gc.get_freeze_count() > 1000, flush=True)
+    return 0
+
+dispatch.run = run
+sys.argv[1:] = ["schema"]
+main.main()
+"""
+
+
+def test_garbage_is_collected_while_a_command_runs() -> None:
+    words = [sys.executable, "-c", _WHILE_A_COMMAND_RUNS]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=HANG_SECONDS, check=True)
+    assert ran.stdout == "True True\n"

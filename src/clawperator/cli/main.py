@@ -44,8 +44,10 @@ def _run(module: str) -> int:
     except ImportError:
         sys.stderr.write(f"{_UNSUPPORTED}\n")
         return 1
+    import gc
     import signal
 
+    gc.disable()  # what modules create stays; searching it for garbage would add a twentieth to the time
     # While modules load there is nothing to clean up, and some imports do not survive an interrupt: Ctrl-C ends
     # the process. Once ``run`` is loaded, it turns Ctrl-C into an answer.
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -56,6 +58,8 @@ def _run(module: str) -> int:
         module = "clawperator.cli.handlers.completion"
     # importlib would cost every command a quarter of a millisecond.
     run = __import__(module, fromlist=("run",)).run
+    gc.freeze()
+    gc.enable()
     sys.unraisablehook = repeat_dropped_interrupt
     try:
         if interruptible:

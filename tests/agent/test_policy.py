@@ -36,7 +36,7 @@ def test_a_mode_allows_its_own_level_and_those_below(mode: Level, level: Level) 
     assert decision.allowed == (LEVELS.index(level) <= LEVELS.index(mode))
     assert decision.source == "mode"
     if not decision.allowed:
-        assert f"requires --permission-mode {level}; the mode is {mode}" in decision.reason
+        assert f"requires the permission mode {level}; the mode is {mode}" in decision.reason
 
 
 def test_deny_takes_precedence_over_ask_and_ask_over_allow() -> None:

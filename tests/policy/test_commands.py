@@ -301,6 +301,6 @@ def test_flags_that_widen_what_a_command_may_do_require_full(
     Path("plan.json").write_text(json.dumps({**plan, "timeoutMs": 5000, "actions": actions}))
     refused = claw_json("exec-command", name, prompt).json["error"]
     assert refused["code"] == "PERMISSION_DENIED"
-    assert "requires --permission-mode full" in refused["message"]
+    assert "requires the permission mode full" in refused["message"]
     allowed = claw_json("exec-command", "--permission-mode", "full", name, prompt).json
     assert allowed.get("error", {}).get("code") != "PERMISSION_DENIED"

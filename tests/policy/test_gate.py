@@ -76,7 +76,7 @@ def test_a_policy_holds_in_threads_that_copy_the_context() -> None:
         worker = threading.Thread(target=copy_context().run, args=(lambda: found.append(denied(CLICK)),))
     worker.start()
     worker.join()
-    assert found == ["click requires --permission-mode act; the mode is read-only"]
+    assert found == ["click requires the permission mode act; the mode is read-only"]
 
 
 def test_a_rule_about_a_click_covers_actions_that_click() -> None:

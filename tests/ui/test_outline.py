@@ -471,14 +471,14 @@ def test_max_tokens_cuts_whole_lines_and_reports_how_many() -> None:
 
     assert len("\n".join(shown)) <= 60 * 4
     assert shown[:-1] == [f'"Line number {number}"' for number in range(len(shown) - 1)]
-    assert shown[-1].startswith(f"! {40 - len(shown) + 1} of 40 lines cut; all: ")
+    assert shown[-1].startswith(f"! {40 - len(shown) + 1} of 40 lines cut; all of them take ")
 
 
-def test_the_command_of_the_notice_shows_everything() -> None:
+def test_the_size_in_the_notice_shows_everything() -> None:
     made = outline_of(many(40), FRAME)
     notice = render_outline(made, max_tokens=60).splitlines()[-1]
 
-    assert render_outline(made, max_tokens=int(notice.split()[-1])) == render_outline(made)
+    assert render_outline(made, max_tokens=int(notice.split()[-2])) == render_outline(made)
 
 
 def test_an_outline_within_the_limit_is_whole() -> None:
@@ -499,7 +499,7 @@ def test_the_json_view_is_cut_at_whole_elements() -> None:
     made = outline_objects(outline_of(many(40), FRAME), max_tokens=300)
 
     assert 0 < len(made["elements"]) < 40
-    start = f"{40 - len(made['elements'])} of 40 lines cut; all: clawperator snapshot --view json --max-tokens "
+    start = f"{40 - len(made['elements'])} of 40 lines cut; all of them take "
     assert [notice.startswith(start) for notice in made["notices"]] == [True]
 
 

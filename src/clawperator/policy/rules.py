@@ -150,7 +150,7 @@ class Policy(Struct, frozen=True):
             return PolicyDecision(True, "allow", f"{tool.name} is allowed by the rule {rule}", rule.source)
         if _is_within(tool.level, self.mode):
             return PolicyDecision(True, "allow", f"{tool.name} is allowed in mode {self.mode}", "mode")
-        reason = f"{tool.name} requires --permission-mode {tool.level}; the mode is {self.mode}"
+        reason = f"{tool.name} requires the permission mode {tool.level}; the mode is {self.mode}"
         return PolicyDecision(
             False, "deny", reason, "mode" if self.mode_source != POLICY_VARIABLE else POLICY_VARIABLE
         )

@@ -119,7 +119,7 @@ def _refuse_run(path: str, run: str | None) -> None:
     if run is not None:
         command = f"clawperator report {shlex.quote(run)} --compare {shlex.quote(path)}"
         hint = f"Run '{command}', or compare with nothing."
-        raise _failed(path, "--compare needs a recording or an export", hint=hint)
+        raise _failed(path, "a comparison needs a recording or an export", hint=hint)
 
 
 def _decoded(data: bytes) -> object:

@@ -339,10 +339,11 @@ def _merge_texts(owner: OutlineElement, node: Node) -> None:
 
     A selected text selects its row.
     """
-    if node.attributes.get("selected") == "true" and "selected" not in owner.states:
+    get = node.attributes.get
+    if get("selected") == "true" and "selected" not in owner.states:
         owner.states.append("selected")
     described = owner.node.attributes.get("content-desc")
-    text, description = node.attributes.get("text"), node.attributes.get("content-desc")
+    text, description = get("text"), get("content-desc")
     if text and not (described and _has_words(described, text)):
         _add_text(owner.texts, text)
     if description and not (described and _has_words(described, description)):
@@ -506,8 +507,11 @@ def _notices(elements: list[OutlineElement], overlay: str | None) -> list[str]:
         notices.append(f"another app's window covers part of the screen: {name}")
     if not any(element.texts or element.is_touchable for element in elements):
         notices.append(_NOTHING_TO_READ)
-    texts = (text for element in elements for text in (*element.texts, element.content or ""))
-    if cut := sum(len(text) > MAX_SHOWN for text in texts):
+    cut = 0
+    for element in elements:
+        for text in element.texts if element.content is None else (*element.texts, element.content):
+            cut += len(text) > MAX_SHOWN
+    if cut:
         notices.append(f"{cut} long text{'s' if cut > 1 else ''} cut after {MAX_SHOWN} characters")
     for at, element in enumerate(elements):
         if element.role == "webview":
@@ -571,11 +575,11 @@ def cut_lines(lines: list[str], notices: list[str], max_tokens: int | None) -> l
     if max_tokens is None:
         return lines + ending
     sizes = [len(line.encode()) + 1 for line in lines]
-    kept, cut = _fitting(sizes, sum(len(line.encode()) + 1 for line in ending), max_tokens, "outline")
+    kept, cut = _fitting(sizes, sum(len(line.encode()) + 1 for line in ending), max_tokens)
     return [*lines[:kept], *ending, *(f"! {notice}" for notice in cut)]
 
 
-def _fitting(sizes: list[int], fixed: int, max_tokens: int, view: str) -> tuple[int, list[str]]:
+def _fitting(sizes: list[int], fixed: int, max_tokens: int) -> tuple[int, list[str]]:
     """How many of the lines fit beside ``fixed`` bytes, and a notice when some are cut."""
     most, kept, used = max_tokens * BYTES_PER_TOKEN, len(sizes), sum(sizes) + fixed
     if used <= most:
@@ -583,7 +587,7 @@ def _fitting(sizes: list[int], fixed: int, max_tokens: int, view: str) -> tuple[
     needed = -(-used // BYTES_PER_TOKEN)
     while True:
         cut = f"{len(sizes) - kept} of {len(sizes)} lines cut"
-        notice = f"{cut}; all: clawperator snapshot --view {view} --max-tokens {needed}"
+        notice = f"{cut}; all of them take {needed} tokens"
         if not kept or used + len(notice) + 3 <= most:
             return kept, [notice]
         kept -= 1
@@ -631,7 +635,7 @@ def outline_objects(outline: Outline, max_tokens: int | None = None) -> dict[str
     if max_tokens is not None:
         sizes = [len(msgspec.json.encode(one)) + 1 for one in objects]
         fixed = len(msgspec.json.encode({"elements": [], "notices": notices}))
-        kept, cut = _fitting(sizes, fixed, max_tokens, "json")
+        kept, cut = _fitting(sizes, fixed, max_tokens)
         objects, notices = objects[:kept], [*notices, *cut]
     return {"elements": objects, "notices": notices}
 

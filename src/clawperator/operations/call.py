@@ -1,12 +1,12 @@
 """The gate: the only way to run an operation, from any entry point.
 
 In this order: rules between parameters; the policy, on every name of the operation, so that a denial touches
-nothing; every given path inside the caller's folder; files that the parameters leave open; derived outputs; all
-paths again; the time limit; the operation itself.
+nothing; every given path inside the caller's folder; files and phones that the parameters leave open; derived
+outputs; all paths again; the policy again, on what was found; the time limit; the operation itself.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -103,10 +103,6 @@ class Caller(Struct, frozen=True, kw_only=True):
         """How long a step may take: as long as the user asked for, or else ``usual`` within the deadline."""
         return self.deadline.within(usual) if self.timeout is None else self.timeout
 
-    def confined(self, path: str, operation: str, use: Literal["read", "write"]) -> str:
-        """A path that an operation derives while it runs, if the caller may use it."""
-        return path if self.confine is None else self.confine(path, operation, use)
-
     def shown(self, path: str) -> str:
         """A path for messages: relative to the caller's folder."""
         return os.path.relpath(path, os.path.realpath(self.folder))
@@ -134,12 +130,13 @@ def approve(operation: Operation, params: Params, caller: Caller) -> ApprovedCal
     """Everything that comes before an operation runs. ``ClawError`` when it may not run."""
     for rule in operation.rules:
         _check_rule(rule, operation, params, caller.entry)
-    if policy_in_force():
-        check_calls([(policy_entry(operation, params, caller.entry), msgspec.to_builtins(params))])
-    params = _confined(operation, params, caller)
+    _decide(operation, params, caller)
+    found = _confined(operation, params, caller)
     if operation.resolve is not None:
-        params = operation.resolve(params)
-    return ApprovedCall(operation, _confined(operation, _with_outputs(operation, params), caller))
+        found = operation.resolve(found, caller)
+    found = _confined(operation, _with_outputs(operation, found), caller)
+    _decide(operation, params, caller, found)
+    return ApprovedCall(operation, found)
 
 
 def check_operation(name: str, entry: EntryPoint, /, **params: Any) -> None:
@@ -168,6 +165,38 @@ def _check_rule(rule: Rule, operation: Operation, params: Params, entry: EntryPo
 
 
 # The policy
+
+
+def _decide(operation: Operation, params: Params, caller: Caller, found: Params | None = None) -> None:
+    """Check the call as it was given and, once known, also by what was found for it."""
+    if not policy_in_force():
+        return
+    entry = policy_entry(operation, params, caller.entry)
+    if found is not None:
+        given = subjects_of(operation, params)
+        every = tuple(dict.fromkeys((*given, *_found_subjects(operation, found, caller.folder))))
+        entry = replace(entry, subjects=lambda _: every)
+    check_calls([(entry, msgspec.to_builtins(params))])
+
+
+def _found_subjects(operation: Operation, found: Params, folder: str) -> Iterator[str]:
+    """The subjects of what was found, with its paths as a rule may name them: in the folder, and absolute."""
+    root = os.path.realpath(folder)
+    for spell in (_name_in, _file_in, lambda path, _: os.path.realpath(path)):
+        paths = {
+            field.attribute: spell(os.path.join(root, value), root)
+            for field in operation.fields
+            if field.use.path and isinstance(value := getattr(found, field.attribute), str)
+        }
+        yield from subjects_of(operation, replace(found, **paths))
+
+
+def _name_in(path: str, root: str) -> str:
+    return os.path.relpath(path, root)
+
+
+def _file_in(path: str, root: str) -> str:
+    return os.path.relpath(os.path.realpath(path), root)
 
 
 def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> "PolicyEntry":
@@ -210,7 +239,7 @@ def operation_names(operation: Operation) -> tuple[str, ...]:
 
 
 def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
-    """The value that the call is about, the call as a canonical line, and the words of that line.
+    """The value that the call is about, the call as a canonical line, the words of that line, and its phone.
 
     An allow rule matches the first one. A call that names a file to write, or has a field that raises its level,
     is about its whole line: a rule about the input must not cover any output.
@@ -220,6 +249,7 @@ def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
     given = list(given_fields(params))
     fields = sorted((field for field in given if field.use.word), key=lambda field: field.use.word)
     words = [text for field in fields for text in _texts(params, field)]
+    devices = [text for field in given if field.use.names_device for text in _texts(params, field)]
     flags = [
         field.flag if field.is_switch else f"{field.flag}={text}"
         for field in given
@@ -231,7 +261,7 @@ def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
     is_more = any(field.use.path in _OWN_RULE or field.use.raises for field in given)
     subject = () if about is UNSET else (str(about),)
     first = (line, *subject) if is_more else (*subject, line)
-    return tuple(dict.fromkeys((*first, shlex.join(words), " ".join(words), *words[:1])))
+    return tuple(dict.fromkeys((*first, shlex.join(words), " ".join(words), *words[:1], *devices)))
 
 
 def _texts(params: Params, field: ParamField) -> list[str]:

@@ -70,7 +70,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     ``aliases`` are other full names of it. Its summary is its ``purpose``, or the docstring of its parameters.
     ``result`` names the type of its result, ``text`` the function that shows it to people, both as
     ``module:name``. ``subject`` is the field that policy rules match; deny and ask rules about the actions and
-    operations that it ``performs`` hold for it, too. ``resolve`` looks up files that the parameters leave open.
+    operations that it ``performs`` hold for it, too. ``resolve`` looks up files and phones that the parameters
+    leave open.
     ``ok`` and ``message`` read the result: whether the exit code is 0, and one line about it, by default its own;
     ``failure`` is the error inside it. ``evidence`` is the kind of evidence that a session keeps, and the path to
     its id in the result. An operation ``on_device`` uses the caller's device; one that ``runs_plans``, its backend
@@ -93,7 +94,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     subject: str = ""
     performs: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
-    resolve: Callable[[Any], Any] | None = None
+    resolve: Callable[[Any, Any], Any] | None = None
     ok: Callable[[Any], bool] = lambda _: True
     message: Callable[[Any, Any], str] = lambda result, _: result.message
     failure: Callable[[Any, Any], ClawError | None] = lambda _, __: None

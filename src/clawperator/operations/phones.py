@@ -4,11 +4,11 @@ import os
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from clawperator.contract.fields import about
 from clawperator.errors import ClawError
-from clawperator.operations.model import FAMILIES, Family, FilePath, NoParams, Params, operation
+from clawperator.operations.model import FAMILIES, Family, FilePath, NoParams, Params, find_operation, operation
 
 if TYPE_CHECKING:
     from clawperator.operations.call import Caller
@@ -29,6 +29,14 @@ Port = Annotated[int, Meta(ge=0, le=65_535)]
 FaultName = Annotated[str, Meta(min_length=1, max_length=64)]
 FaultSettings = Annotated[dict[str, str], Meta(max_length=64)]
 AppFiles = Annotated[list[FilePath], Meta(max_length=64)]
+
+
+def _existing(params: Any, _: "Caller") -> Any:
+    return replace(params, serial=_chosen(params.serial, running=False))
+
+
+def _running(params: Any, _: "Caller") -> Any:
+    return replace(params, serial=_chosen(params.serial, running=True))
 
 
 class StartPhoneParams(Params, frozen=True, kw_only=True):
@@ -93,6 +101,10 @@ class StopPhoneParams(Params, frozen=True, kw_only=True):
     all: Annotated[bool, about("stop every running phone", rare=True)] = False
 
 
+def _stoppable(params: StopPhoneParams, caller: "Caller") -> Any:
+    return params if params.all else _existing(params, caller)
+
+
 class StoppedSimulatedPhone(Struct, frozen=True):
     serial: str
     state: Literal["stopped"]
@@ -111,6 +123,7 @@ def _stopped(result: dict[str, Any], _: "Caller") -> str:
     _HERE + "StoppedSimulatedPhone",
     level="act",
     subject="serial",
+    resolve=_stoppable,
     message=_stopped,
     text=_TEXT + "stopped_blocks",
     route="POST /phones/{serial}/stop",
@@ -119,14 +132,19 @@ def _stopped(result: dict[str, Any], _: "Caller") -> str:
     tool_alias="stop_phone",
     examples=("clawperator phone stop", "clawperator phone stop --all"),
 )
-def stop(params: StopPhoneParams, _: "Caller") -> dict[str, Any]:
+def stop(params: StopPhoneParams, caller: "Caller") -> dict[str, Any]:
     from clawperator._base.home import phone_folders
     from clawperator.device.simulated_phones import stop_simulated
 
     if params.all:
+        from clawperator.operations.call import approve
+
         running = [folder.serial for folder in phone_folders() if folder.state() == "running"]
-        return {"stopped": [stop_simulated(serial)["serial"] for serial in running]}
-    return stop_simulated(_chosen(params.serial, running=False))
+        row = find_operation("phone stop")
+        calls = [approve(row, StopPhoneParams(serial=serial), caller) for serial in running]
+        return {"stopped": [approved.run(caller)["serial"] for approved in calls]}
+    assert params.serial is not UNSET
+    return stop_simulated(params.serial)
 
 
 class PhoneList(Struct, frozen=True):
@@ -167,6 +185,7 @@ class ResetPhone(Struct, frozen=True):
     _HERE + "ResetPhone",
     level="full",
     subject="serial",
+    resolve=_existing,
     message=lambda result, _: f"phone {result['serial']} was reset",
     text=_TEXT + "reset_blocks",
     route="POST /phones/{serial}/reset",
@@ -176,7 +195,8 @@ class ResetPhone(Struct, frozen=True):
 def reset(params: ResetPhoneParams, _: "Caller") -> dict[str, Any]:
     from clawperator.device.simulated_phones import reset_simulated
 
-    return reset_simulated(_chosen(params.serial, running=False))
+    assert params.serial is not UNSET
+    return reset_simulated(params.serial)
 
 
 class DeletePhoneParams(Params, frozen=True, kw_only=True):
@@ -219,6 +239,19 @@ class FaultParams(Params, frozen=True, kw_only=True):
     setting: Annotated[FaultName | UnsetType, about("on, off or a number", word=2)] = UNSET
 
 
+def _fault(params: FaultParams, caller: "Caller") -> Any:
+    """The fault of a running phone. Its name and setting are checked first."""
+    from clawperator.phone.core.faults import read_setting
+
+    if params.name is UNSET:
+        return _running(params, caller)
+    read_setting(params.name, "on" if params.setting is UNSET else params.setting)
+    if params.setting is UNSET:
+        message = f"phone fault {params.name} needs a setting"
+        raise ClawError(caller.entry.invalid, message, hint=f"Run 'clawperator phone fault {params.name} on'.")
+    return _running(params, caller)
+
+
 class FaultSet(Struct, frozen=True):
     serial: str
     fault: str
@@ -230,6 +263,7 @@ class FaultSet(Struct, frozen=True):
     _HERE + "FaultSet",
     level="act",
     subject="name",
+    resolve=_fault,
     message=lambda result, _: f"{result['fault']} is {result['value']}" if "fault" in result else "all faults",
     text=_TEXT + "fault_blocks",
     route="POST /phones/{serial}/faults",
@@ -242,17 +276,13 @@ class FaultSet(Struct, frozen=True):
     ),
     notes=f"A setting is on, off or a number. {_WHICH}",
 )
-def fault(params: FaultParams, caller: "Caller") -> dict[str, Any]:
+def fault(params: FaultParams, _: "Caller") -> dict[str, Any]:
     from clawperator.device.simulated_phones import list_faults, set_fault
-    from clawperator.phone.core.faults import read_setting
 
-    if params.name is UNSET:
-        return list_faults(_chosen(params.serial, running=True))
-    read_setting(params.name, "on" if params.setting is UNSET else params.setting)
-    if params.setting is UNSET:
-        message = f"phone fault {params.name} needs a setting"
-        raise ClawError(caller.entry.invalid, message, hint=f"Run 'clawperator phone fault {params.name} on'.")
-    return set_fault(_chosen(params.serial, running=True), params.name, params.setting)
+    assert params.serial is not UNSET
+    if params.name is UNSET or params.setting is UNSET:
+        return list_faults(params.serial)
+    return set_fault(params.serial, params.name, params.setting)
 
 
 class ListFaultsParams(Params, frozen=True, kw_only=True):
@@ -277,6 +307,7 @@ class FaultList(Struct, frozen=True):
     "phone faults",
     _HERE + "FaultList",
     level="read-only",
+    resolve=_running,
     message=lambda result, _: f"{len(result['faults'])} faults",
     text=_TEXT + "fault_blocks",
     route="GET /phones/{serial}/faults",
@@ -287,7 +318,8 @@ class FaultList(Struct, frozen=True):
 def faults(params: ListFaultsParams, _: "Caller") -> dict[str, Any]:
     from clawperator.device.simulated_phones import list_faults
 
-    return list_faults(_chosen(params.serial, running=True))
+    assert params.serial is not UNSET
+    return list_faults(params.serial)
 
 
 class PhoneScreenshotParams(Params, frozen=True, kw_only=True):
@@ -297,6 +329,11 @@ class PhoneScreenshotParams(Params, frozen=True, kw_only=True):
     path: Annotated[
         FilePath | UnsetType, about("output file (default: <serial>.png)", aliases=("--file",), path="out")
     ] = UNSET
+
+
+def _pictured(params: PhoneScreenshotParams, caller: "Caller") -> Any:
+    found = _running(params, caller)
+    return found if found.path else replace(found, path=f"{found.serial}.png")
 
 
 class SavedScreenshot(Struct, frozen=True):
@@ -310,6 +347,7 @@ class SavedScreenshot(Struct, frozen=True):
     level="act",
     subject="path",
     performs=("take_screenshot",),
+    resolve=_pictured,
     message=lambda result, caller: f"saved the screen to {caller.shown(result.path)}",
     text=_TEXT + "screenshot_blocks",
     route="POST /phones/{serial}/screenshot",
@@ -317,14 +355,15 @@ class SavedScreenshot(Struct, frozen=True):
     examples=("clawperator phone screenshot --path screen.png", "clawperator phone screenshot shop"),
     notes=_WHICH,
 )
-def screenshot(params: PhoneScreenshotParams, caller: "Caller") -> SavedScreenshot:
+def screenshot(params: PhoneScreenshotParams, _: "Caller") -> SavedScreenshot:
     import base64
 
     from clawperator._base.files import AtomicFile, file_error
     from clawperator.phone.process.launch import control_phone
 
-    serial = _chosen(params.serial, running=True)
-    path = params.path or caller.confined(f"{serial}.png", "phone_screenshot", "write")
+    serial, path = params.serial, params.path
+    assert serial is not UNSET
+    assert path is not UNSET
     png = base64.b64decode(control_phone(serial, "screenshot")["png"])
     try:
         with AtomicFile(path, private=True, follow_links=False) as out:

@@ -180,7 +180,7 @@ class ExportParams(Params, frozen=True, kw_only=True):
     snapshots: Annotated[SnapshotMode, about("XML snapshots", rare=True)] = "omit"
 
 
-def _newest(params: ExportParams) -> ExportParams:
+def _newest(params: ExportParams, _: "Caller") -> ExportParams:
     from msgspec.structs import replace
 
     from clawperator.recording.export import newest_recording
@@ -228,7 +228,7 @@ class CompareParams(Params, frozen=True, kw_only=True):
     ] = UNSET
 
 
-def _declared(params: CompareParams) -> CompareParams:
+def _declared(params: CompareParams, _: "Caller") -> CompareParams:
     from msgspec.structs import replace
 
     from clawperator.recording.compare.inputs import declaration_beside

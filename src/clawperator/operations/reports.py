@@ -30,7 +30,7 @@ class ReportParams(Params, frozen=True, kw_only=True):
     out: Annotated[FilePath | UnsetType, about("output file (default: <path>.report.html)", path="out")] = UNSET
 
 
-def _beside(params: ReportParams) -> ReportParams:
+def _beside(params: ReportParams, _: "Caller") -> ReportParams:
     from clawperator.report.write import default_path
 
     return params if params.out else replace(params, out=default_path(params.input))

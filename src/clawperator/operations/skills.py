@@ -1,9 +1,11 @@
 """Operations on skills: list, get, search, validate, create, compile, run, install, update."""
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, to_builtins
+from msgspec.structs import replace
 
 from clawperator._base.text import printable
 from clawperator.contract.fields import about
@@ -21,7 +23,13 @@ from clawperator.operations.model import (
     find_operation,
     operation,
 )
-from clawperator.skills.registry import SHIPPED, SkillRegistry, open_registry, search_skills
+from clawperator.skills.registry import (
+    SHIPPED,
+    SkillRegistry,
+    configured_registry,
+    open_registry,
+    search_skills,
+)
 
 if TYPE_CHECKING:
     from clawperator.operations.call import Caller
@@ -249,11 +257,21 @@ class NewSkillParams(Params, frozen=True, kw_only=True):
     registry: RegistryFile = UNSET
 
 
+def _own_registry(params: NewSkillParams, caller: "Caller") -> NewSkillParams:
+    """An agent creates skills in its folder, or in the configured registry if that is in its folder."""
+    if caller.confine is None or params.registry is not UNSET:
+        return params
+    from clawperator._base.trust import REGISTRY
+
+    return replace(params, registry=configured_registry() or os.path.join(caller.folder, REGISTRY))
+
+
 @operation(
     "skills new",
     "clawperator.skills.scaffold:CreatedSkill",
     level="act",
     subject="skill",
+    resolve=_own_registry,
     message=lambda result, caller: f"created {result.skillId} in {caller.shown(result.skillPath)}",
     text=_LISTINGS + "created_skill_blocks",
     examples=(_NEW,),

@@ -180,7 +180,7 @@ def _decide(operation: Operation, params: Params, caller: Caller, found: Params 
 
 
 def _found_subjects(operation: Operation, found: Params, folder: str) -> Iterator[str]:
-    """The subjects of what was found, with its paths as a rule may name them: in the folder, and absolute."""
+    """The subjects of what was found: with its paths relative to the folder and absolute, and its phone."""
     root = os.path.realpath(folder)
     for spell in (_name_in, _file_in, lambda path, _: os.path.realpath(path)):
         paths = {
@@ -189,6 +189,7 @@ def _found_subjects(operation: Operation, found: Params, folder: str) -> Iterato
             if field.use.path and isinstance(value := getattr(found, field.attribute), str)
         }
         yield from subjects_of(operation, replace(found, **paths))
+    yield from (getattr(found, field.attribute) for field in given_fields(found) if field.use.names_device)
 
 
 def _name_in(path: str, root: str) -> str:
@@ -239,7 +240,7 @@ def operation_names(operation: Operation) -> tuple[str, ...]:
 
 
 def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
-    """The value that the call is about, the call as a canonical line, the words of that line, and its phone.
+    """The value that the call is about, the call as a canonical line, and the words of that line.
 
     An allow rule matches the first one. A call that names a file to write, or has a field that raises its level,
     is about its whole line: a rule about the input must not cover any output.
@@ -249,7 +250,6 @@ def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
     given = list(given_fields(params))
     fields = sorted((field for field in given if field.use.word), key=lambda field: field.use.word)
     words = [text for field in fields for text in _texts(params, field)]
-    devices = [text for field in given if field.use.names_device for text in _texts(params, field)]
     flags = [
         field.flag if field.is_switch else f"{field.flag}={text}"
         for field in given
@@ -261,7 +261,7 @@ def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
     is_more = any(field.use.path in _OWN_RULE or field.use.raises for field in given)
     subject = () if about is UNSET else (str(about),)
     first = (line, *subject) if is_more else (*subject, line)
-    return tuple(dict.fromkeys((*first, shlex.join(words), " ".join(words), *words[:1], *devices)))
+    return tuple(dict.fromkeys((*first, shlex.join(words), " ".join(words), *words[:1])))
 
 
 def _texts(params: Params, field: ParamField) -> list[str]:

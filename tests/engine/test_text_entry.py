@@ -61,6 +61,19 @@ def test_the_text_goes_where_the_click_led() -> None:
     assert seen == ["real"]
 
 
+def test_a_selector_in_doubt_after_the_touch_is_an_error_with_an_effect() -> None:
+    a = phone(field())
+
+    def act(_node: Node, _action: str) -> bool:
+        a.show(field("one"), field("two"))
+        return True
+
+    a.answers |= {"act": act}
+    data = step(a, "enter_text", matcher={**FIELD, "unique": True}, text="hello", retry=ONCE).data
+    assert (data["error"], data["dispatched"]) == ("NODE_AMBIGUOUS", "true")
+    assert a.named("set_text") == []
+
+
 def test_a_node_inside_a_field_means_the_field() -> None:
     inner = node("", node("hint", id="hint"))
     a = phone(node("", inner, id="f", cls="android.widget.AutoCompleteTextView", focused="true"))

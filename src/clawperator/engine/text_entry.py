@@ -10,7 +10,7 @@ from clawperator._base.text import SHORTEST, one_line
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.actions import EnterTextParams
 from clawperator.contract.host_actions import SubmitTextParams
-from clawperator.contract.selectors import NodeMatcher
+from clawperator.contract.selectors import NodeMatcher, NodeSelector
 from clawperator.engine.clicks import Choice, act, press
 from clawperator.engine.context import ActionContext, StepData, string_details
 from clawperator.engine.driver import KeyTyping, TargetActions
@@ -118,7 +118,7 @@ def _type_into_chosen(context: ActionContext, entry: TextEntry) -> StepData | No
     driver = context.driver_or_timeout()
     assert isinstance(driver, TargetActions)
     choice = Choice(context, entry.matcher)
-    field = _field(choice.node.node)
+    field = _chosen_field(entry.matcher, [choice.node.node])
     _check_recording(context, entry, field)
     text = entry.whole_text(field)
     done = choice.perform(lambda: driver.type_into(choice.node, text, submit=entry.submit, clear=entry.clear))
@@ -140,13 +140,13 @@ def submit_text(context: ActionContext, params: SubmitTextParams) -> StepData:
 def _focused(context: ActionContext, matcher: NodeMatcher) -> TypedText:
     """The field that matches, focused by a tap if needed."""
     before, found = look_for(context, matcher)
-    field = _field(found[0])
+    field = _chosen_field(matcher, found)
     if not field.flag("focused"):
         act(context, field, "focus")
         press(context, before.screen, field, "click")
         # The click may have moved the field, opened the keyboard, or opened another screen with the real field.
         after = context.capture()
-        matching = context.find_all(after, matcher)
+        matching = _found_after_touch(context, after, matcher)
         if matching:
             return TypedText(before, found, _field(matching[0]), after)
     return TypedText(before, found, field, before.screen)
@@ -176,7 +176,7 @@ def _focused_once(context: ActionContext, entry: TextEntry) -> TypedText:
     """
     screen = context.capture()
     found = resolve(context, screen, entry.matcher)
-    field = _field(found[0])
+    field = _chosen_field(entry.matcher, found)
     typed = TypedText(ScreenBefore(screen, (screen,)), found, field, screen)
     _check_recording(context, entry, field)
     entry.whole_text(field)  # before the field is touched
@@ -198,7 +198,7 @@ def _focused_field(context: ActionContext, screen: Hierarchy, matcher: NodeMatch
     """The field that was tapped, if it has the focus now. The tap may have opened a screen with the real field."""
     driver = context.driver
     assert isinstance(driver, KeyTyping)
-    matching = [_field(node) for node in context.find_all(screen, matcher)]
+    matching = [_field(node) for node in _found_after_touch(context, screen, matcher)]
     after = driver.field_after(field, screen)
     return next((node for node in (*matching, after) if node and is_field(node) and node.flag("focused")), None)
 
@@ -306,6 +306,23 @@ def _check_recording(context: ActionContext, entry: TextEntry, field: Node) -> N
 def _field(node: Node) -> Node:
     """The field that is or contains the node, or the node itself."""
     return nearest_self_or_ancestor(node, is_field) or node
+
+
+def _chosen_field(matcher: NodeMatcher, found: list[Node]) -> Node:
+    """The field to use. ``TEXT_NOT_ACCEPTED`` for a reference to another element, which is not touched."""
+    field = _field(found[0])
+    by_reference = isinstance(matcher, NodeSelector) and isinstance(matcher.ref, str)
+    if by_reference and not (is_field(field) or field.flag("focused")):
+        raise _not_accepted(found, field)
+    return field
+
+
+def _found_after_touch(context: ActionContext, screen: Hierarchy, matcher: NodeMatcher) -> list[Node]:
+    """The nodes that match after the touch. An error is not retried: the field would be touched again."""
+    try:
+        return context.find_all(screen, matcher)
+    except ClawError as e:
+        raise e.with_(after_effect=True) from e
 
 
 def _set_text(context: ActionContext, entry: TextEntry, field: Node, text: str) -> bool:

@@ -439,6 +439,15 @@ def test_text_typed_into_a_password_field_is_secret(sign_in: Route) -> None:
     assert SECRET not in msgspec.json.encode([plan.message, plan.result]).decode()
 
 
+@pytest.mark.parametrize(("label", "secrets"), [("Password", (SECRET,)), ("E-mail", ())])
+def test_a_field_is_found_by_its_reference(sign_in: Route, label: str, secrets: tuple[str, ...]) -> None:
+    assert sign_in.serial
+    (step,) = do("snapshot_ui", view="outline").result["envelope"]["stepResults"]
+    line = next(line for line in step["data"]["text"].splitlines() if label in line and "field" in line)
+    result = do("enter_text", matcher={"ref": line.split()[0]}, text=SECRET)
+    assert result.secrets == secrets
+
+
 def test_a_password_that_was_not_accepted_is_secret(sign_in: Route, monkeypatch: pytest.MonkeyPatch) -> None:
     real = run.run_plan
 

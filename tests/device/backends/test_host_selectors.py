@@ -107,7 +107,7 @@ class Bench(Struct, frozen=True):
         return self.step("click", matcher={name.rstrip("_"): value for name, value in matcher.items()})
 
     def number(self) -> dict[str, str]:
-        """Assign references to the elements of the screen. Returns them by label and, for buttons, by row."""
+        """Assign references to the elements of the screen. Returns them by label, or id, and buttons by row."""
         (step,) = self.run({"type": "snapshot_ui"}).envelope.stepResults
         screen = parse_hierarchy(step.data["text"])
         outline = outline_of(screen, screen_frame(screen))
@@ -116,7 +116,8 @@ class Bench(Struct, frozen=True):
         name = ""
         for element in outline.elements:
             name = element.label if element.label != "Delete" else name
-            refs[element.label if element.label != "Delete" else f"Delete {name}"] = element.ref
+            label = element.label if element.label != "Delete" else f"Delete {name}"
+            refs[label or element.node.resource_id.rpartition("/")[2]] = element.ref
         return refs
 
 
@@ -262,6 +263,22 @@ def test_a_reference_to_an_element_that_is_gone_touches_nothing(bench: Bench) ->
     assert {one["label"] for one in candidates} == {"Delete"}
     assert bench.click(**candidates[0]["selector"]).success
     assert bench.touched == ["Delete Alice"]
+
+
+@pytest.mark.parametrize(("kind", "params"), [("enter_text", {"text": "x"}), ("submit_text", {})])
+def test_text_for_a_reference_to_an_element_that_is_no_field_touches_nothing(
+    bench: Bench, kind: str, params: dict[str, Any]
+) -> None:
+    step = bench.step(kind, matcher={"ref": bench.number()["Delete Bob"]}, **params)
+    assert step.data["error"] == "TEXT_NOT_ACCEPTED"
+    assert "dispatched" not in step.data
+    assert bench.touched == []
+
+
+def test_a_reference_to_a_field_takes_text(bench: Bench) -> None:
+    step = bench.step("enter_text", text="x", matcher={"ref": bench.number()["pin"]})
+    assert step.success, step
+    assert bench.state["pin"] == "x"
 
 
 def test_an_unknown_reference_fails_at_once(bench: Bench) -> None:

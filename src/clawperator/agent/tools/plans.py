@@ -87,6 +87,8 @@ def is_password_field(action: Action, snapshot: ExecutionResult) -> bool | None:
         matcher = getattr(action.params, "matcher", UNSET)
         if matcher is UNSET:
             matcher = NodeSelector(role="textfield", focused=True)
+        elif isinstance(matcher, NodeSelector) and isinstance(matcher.ref, str):
+            return None  # only the references of the device know its field
         found = find_nodes(screen.hierarchy, matcher, screen.frame)
     except ClawError:
         return None

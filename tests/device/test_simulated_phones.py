@@ -33,7 +33,7 @@ def test_a_started_phone_is_described_and_logged(monkeypatch: pytest.MonkeyPatch
         started.append((serial, options))
         return SimpleNamespace(pid=77, recovered=True)
 
-    monkeypatch.setattr(simulated_phones, "start_phone", start)
+    monkeypatch.setattr(simulated_phones, "launch_phone", start)
     monkeypatch.setattr(simulated_phones, "describe_phone", lambda folder: {"serial": folder.serial, "pid": 77})
     assert start_simulated("claw-9", seed=3) == {"serial": "claw-9", "pid": 77, "recovered": True}
     assert started == [("claw-9", {"seed": 3})]
@@ -45,7 +45,7 @@ def test_only_a_failed_start_is_logged_as_one(monkeypatch: pytest.MonkeyPatch, c
     def fail(_: str) -> None:
         raise ClawError(code, "no")
 
-    monkeypatch.setattr(simulated_phones, "start_phone", fail)
+    monkeypatch.setattr(simulated_phones, "launch_phone", fail)
     with pytest.raises(ClawError, match="no"):
         start_simulated("claw-9")
     failed = {"level": "error", "event": "phone.failed", "deviceId": "claw-9", "code": code}

@@ -2,15 +2,20 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from clawperator import start_phone
 from clawperator._base.home import PhoneFolder
 from clawperator.agent.cancellation import TurnDeadline
 from clawperator.agent.ports import ToolCall, ToolContext
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
-from clawperator.policy.rules import Policy
+from clawperator.contract.commands import POLICY_VARIABLE
+from clawperator.contract.execution import new_execution
+from clawperator.errors import ClawError
+from clawperator.policy.rules import Params, Policy, PolicyEntry, encode_policy, read_rule
 from clawperator.skills.registry import home_registry
 from tests.recording import samples
 from tests.support.running import claw_json, clawperator
@@ -98,3 +103,150 @@ def test_an_agent_creates_skills_in_its_folder_only(folder: Path) -> None:
     assert ran.code == 0
     assert (folder / "skills/com.example.app.greet/skill.json").is_file()
     assert json.loads(installed.read_text())["skills"] == []
+
+
+def test_an_execution_with_evidence_writes_in_the_folder_only(folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "shot.png"
+    shot = {"id": "a", "type": "take_screenshot", "params": {"path": str(outside)}}
+    plan = json.dumps(new_execution([shot], command_id="c", source="test", timeout_ms=5_000))
+    for flags in ("", " --evidence ev", " --dry-run", " --validate-only"):
+        ran = claw_json("exec-command", "exec", f"'{plan}'{flags}")
+        assert ran.json["error"]["code"] == "PERMISSION_DENIED", flags
+    assert not outside.exists()
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("given", ["secret.png", "./secret.png", "shots/../secret.png"])
+@pytest.mark.parametrize("rule", ["take_screenshot(secret.png)", "screenshot(secret.*)"])
+@pytest.mark.usefixtures("folder")
+def test_a_rule_about_the_file_of_an_action_holds_however_it_is_spelled(given: str, rule: str) -> None:
+    params = json.dumps({"path": given})
+    ran = claw_json("exec-tool", "--deny-tool", rule, "take_screenshot", params)
+    assert ran.json["error"]["code"] == "PERMISSION_DENIED"
+    ran = claw_json("exec-command", "--deny-tool", rule, "screenshot", f"--path {given}")
+    assert ran.json["error"]["code"] == "PERMISSION_DENIED"
+
+
+def test_a_rule_about_the_file_of_an_execution_holds(folder: Path) -> None:
+    home = {"id": "a", "type": "press_key", "params": {"key": "home"}}
+    plan = new_execution([home], command_id="c", source="test", timeout_ms=5_000)
+    (folder / "p.json").write_text(json.dumps(plan))
+    ran = claw_json("exec-command", "--deny-tool", "exec(p.json)", "exec", "./p.json")
+    assert ran.json["error"]["code"] == "PERMISSION_DENIED"
+
+
+def test_an_allow_rule_about_a_folder_covers_no_detour_out_of_it(folder: Path) -> None:
+    for name in ("open", "private"):
+        (folder / name).mkdir()
+        samples.write(folder / name / "a.ndjson", [samples.window(0)])
+    allowed = ("--permission-mode", "read-only", "--allow-tool", "recording_export(open/*)")
+    for given, code in (("open/a.ndjson", 0), ("open/../private/a.ndjson", 1)):
+        ran = claw_json("exec-tool", *allowed, "recording_export", json.dumps({"input": given}))
+        assert ran.code == code, given
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "params"),
+    [
+        ("stop_recording(keepme)", "stop_recording", {}),
+        ("recording-stop(keepme)", "stop_recording", {}),
+        ("recording_pull(keepme)", "recording_pull", {}),
+        ("skills_validate(com.example.app.greet)", "skills_validate", {}),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_rule_about_one_of_several_denies_a_call_that_leaves_open_which(
+    rule: str, name: str, params: dict[str, Any]
+) -> None:
+    ran = claw_json("exec-tool", "--deny-tool", rule, name, json.dumps(params))
+    assert ran.json["error"]["code"] == "PERMISSION_DENIED"
+
+
+@pytest.mark.parametrize(
+    ("denied", "line"),
+    [
+        ("phone_fault", "phone start shop --fault offline=on"),
+        ("stop_phone", "phone delete shop --force"),
+        ("phone_faults", "phone fault"),
+        ("grant_permission", "doctor --fix"),
+        ("grant_device_permissions", "doctor --fix"),
+        ("install_app", "operator setup --apk operator.apk"),
+        ("grant_permission", "operator setup --apk operator.apk"),
+        ("grant_permission", "grant-device-permissions"),
+        ("emulator_create", "emulator provision"),
+        ("emulator_start", "provision emulator"),
+        ("snapshot_ui", "screenshot --marks"),
+    ],
+)
+def test_a_denied_operation_is_not_part_of_another_one(
+    denied: str, line: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = Policy(mode="full", deny=(read_rule(denied, "--deny-tool"),))
+    monkeypatch.setenv(POLICY_VARIABLE, encode_policy(policy))
+    assert clawperator(*line.split()).json["code"] == "PERMISSION_DENIED"
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("rule", ["start_phone", "phone-start", "phone", "phone_start(shop)", "*"])
+@pytest.mark.usefixtures("folder")
+def test_a_program_starts_no_phone_that_is_denied(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = Policy(mode="full", deny=(read_rule(rule, "--deny-tool"),))
+    monkeypatch.setenv(POLICY_VARIABLE, encode_policy(policy))
+    with pytest.raises(ClawError) as info:
+        start_phone("shop")
+    assert info.value.code == "PERMISSION_DENIED"
+    assert not PhoneFolder("shop").exists()
+
+
+def test_a_question_about_an_execution_shows_its_actions(folder: Path) -> None:
+    asked: list[Any] = []
+
+    def ask(entry: PolicyEntry, params: Params, _: str) -> bool:
+        asked.append((entry.name, params))
+        return False
+
+    close = {"type": "close_app", "params": {"applicationId": "com.example.app"}}
+    policy = Policy(mode="full", ask=(read_rule("close_app", "--ask-tool"),))
+    registry = ToolRegistry(builtin_tools(), policy, asker=ask)
+    context = ToolContext(TurnDeadline(5), folder=str(folder))
+    result = registry.call(ToolCall("run_execution", {"actions": [close]}), context)
+    assert result.error is not None
+    assert result.error.code == "PERMISSION_DENIED"
+    assert [name for name, _ in asked] == ["run_execution"]
+    (shown,) = asked[0][1]["actions"]
+    assert (shown["type"], shown["params"]) == ("close_app", {"applicationId": "com.example.app"})
+
+
+@pytest.mark.parametrize(
+    ("flag", "rule", "near"),
+    [
+        ("--deny-tool", "pres_key", "press_key"),
+        ("--ask-tool", "clicks(Delete)", "click"),
+        ("--deny-tool", "zzzzz", ""),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_rule_that_names_nothing_is_a_warning(flag: str, rule: str, near: str) -> None:
+    ran = claw_json("exec-tool", flag, rule, "phone_list", "{}")
+    assert ran.json["warnings"] == [
+        f"the rule {rule} matches no tool, command or action" + (f"; did you mean {near}?" if near else "")
+    ]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "press-key",
+        "recording_*",
+        "phone",
+        "serve",
+        "exec-tool",
+        "tap",
+        "shell",
+        "com.example.app.greet",
+        "mcp__a__b",
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_rule_that_names_something_is_no_warning(rule: str) -> None:
+    assert claw_json("exec-tool", "--deny-tool", rule, "recording_list", "{}").json["warnings"] == []

@@ -226,7 +226,8 @@ def is_harmless(row: Operation) -> bool:
 def calls_of_operations() -> Iterator[GatedCall]:
     for row in all_operations():
         make = partial(GatedCall, subject=row.name, level=row.level, is_harmless=is_harmless(row))
-        make = partial(make, names=(*operation_names(row), row.name.replace(" ", "-"), *row.aliases))
+        group = (row.name.split()[0], *([row.tool] if row.tool else []))
+        make = partial(make, names=(*operation_names(row), row.name.replace(" ", "-"), *row.aliases, *group))
         yield make("command", run=partial(by_command, [*row.name.split(), *line(row)]))
         yield make("exec-command", run=partial(by_exec_command, row.name, shlex.join(line(row))))
         if row.is_cli_only:
@@ -294,11 +295,14 @@ def names_of(action: Action) -> tuple[str, ...]:
     performed = [row.name, *row.performs]
     if row.name == "submit_text" or params.get("submit") or "\n" in params.get("text", ""):
         performed += ["submit_text", "press_key", "click"]
+    if params.get("key") == "enter":
+        performed.append("submit_text")
     if params.get("clickAfter") or params.get("key") == "enter":
         performed.append("click")
     if "uri" in params:
         performed.append("open_uri")
-    return tuple(dict.fromkeys(word for name in performed for word in _words_of(name, params)))
+    group = [row.model_tool] if row.model_tool not in ("", "run_plan") else []
+    return tuple(dict.fromkeys([*group, *(word for name in performed for word in _words_of(name, params))]))
 
 
 def _words_of(name: str, params: dict[str, Any]) -> Iterator[str]:
@@ -355,7 +359,7 @@ ENTRY_POINTS: dict[str, Callable[[Action], Run | None]] = {
 
 # These also pass the gate as whole executions.
 _PLANS = ("exec", "exec-command exec", "run_execution", "mcp run_plan", "http execute")
-_EXECUTION_NAMES = ("exec", "execute", "run_execution")
+_EXECUTION_NAMES = ("exec", "execute", "run_execution", "run_plan")
 
 
 def calls_of_action(entry: str, name: str) -> Iterator[GatedCall]:
@@ -386,7 +390,10 @@ PAGE: dict[str, tuple[tuple[tuple[str, ...], Level, dict[str, Any]], ...]] = {
         (("swipe", "click"), "act", _LINE),
         (("drag", "click"), "act", {**_LINE, "kind": "drag"}),
     ),
-    "POST /press": ((("press_key",), "act", {"key": "home"}), (("press_key", "click"), "act", {"key": "enter"})),
+    "POST /press": (
+        (("press_key",), "act", {"key": "home"}),
+        (("press_key", "submit_text", "click"), "act", {"key": "enter"}),
+    ),
     "POST /type": (
         (("enter_text",), "act", {"text": "a"}),
         (("enter_text", "submit_text", "press_key", "click"), "act", {"text": "dogs\n"}),

@@ -200,6 +200,27 @@ def is_inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(os.path.join(folder, ""))
 
 
+SPELLINGS = 4
+
+
+def path_spellings(path: str, folder: str | None = None) -> tuple[str, ...]:
+    """A path as rules may name it: where it is, as it is given, without detours, and absolute.
+
+    Where it is comes first: in the folder, by default that of the agent or the current one, with links resolved.
+    """
+    if not path or "\0" in path:
+        return (path,) * SPELLINGS
+    root = os.path.realpath(folder or confined_to.get() or os.curdir)
+    whole = os.path.join(root, path)
+    real, plain = os.path.realpath(whole), os.path.normpath(whole)
+    return (
+        os.path.relpath(real, root) if is_inside(real, root) else real,
+        path,
+        os.path.relpath(plain, root),
+        real,
+    )
+
+
 def check_links(path: str, target: str) -> None:
     """Refuse a path in the folder ``confined_to`` that leads through a link. Paths that agents name are resolved.
 

@@ -47,7 +47,7 @@ from clawperator.api.snapshot import (
     search,
 )
 from clawperator.contract.action_params import MAX_GESTURE_MS, KeyName
-from clawperator.contract.commands import BACKENDS, BackendName, resolve_handler
+from clawperator.contract.commands import BACKENDS, OPEN_SUBJECT, BackendName, resolve_handler
 from clawperator.contract.execution import (
     LONGEST_WAIT_MS,
     look_retry,
@@ -783,7 +783,7 @@ class ConnectedPhone(AndroidPhone):
         from clawperator.device.settings import find_operator
         from clawperator.policy.gate import check_call
 
-        check_call("recording_pull", "act", session_id or "")
+        check_call("recording_pull", "act", session_id or OPEN_SUBJECT)
         limit = milliseconds(PULL_SECONDS if timeout is None else timeout, _LONGEST_SHELL_MS)
         package = find_operator(self.device, self._package)
         pulled = pull_recording(self.device, package, session_id, os.fspath(folder), seconds=limit / 1000)

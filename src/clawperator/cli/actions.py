@@ -57,6 +57,8 @@ Document = dict[str, Any]
 
 def run_action(call: Call) -> CommandResult:
     """Build the execution of a command, then run it or print it."""
+    if call.plan is not None:
+        return run_execution(call.plan.document, call)
     if call.options.timeout is None and call.name != "exec":
         from clawperator.device.settings import default_timeout_ms
 

@@ -71,7 +71,8 @@ class GlobalOptions(Struct, frozen=True):
 class Call(Struct, frozen=True):
     """A parsed command. ``name`` is its full canonical name: ``recording parse``.
 
-    ``caller`` is the agent that runs it; None means the user.
+    ``caller`` is the agent that runs it; None means the user. ``plan`` is its execution, where that is known: that
+    of an agent has confined paths.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Call(Struct, frozen=True):
     options: GlobalOptions
     console: Console
     caller: "Caller | None" = None
+    plan: "Plan | None" = None
 
     @property
     def word(self) -> str | None:

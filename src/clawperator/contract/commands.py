@@ -13,6 +13,8 @@ from clawperator.contract.fields import LEVELS, Level, PathKind
 
 # Passes the policy of a claw command to its child processes.
 POLICY_VARIABLE = "CLAWPERATOR_POLICY"
+# The subject of a call that leaves open what it is about. Any deny or ask rule about a subject applies to it.
+OPEN_SUBJECT = "\0"
 
 BackendName = Literal["auto", "operator", "adb"]
 BACKENDS: tuple[BackendName, ...] = ("auto", "operator", "adb")

@@ -29,8 +29,9 @@ class FieldUse(Struct, frozen=True, kw_only=True):
     ``switches`` has one flag for each of these values: flag, value and description.
     ``path`` is the kind of path that it is, except for the values ``not_paths``.
     Without a value an output is beside the file of another field, with an ending: ``beside``. A call in which the
-    field is given needs the level ``raises``. Models do not see a ``rare`` field; their calls may have it. A
-    ``cli_only`` field exists on command lines only; a ``not_cli`` field does not, as the caller has its value.
+    field is given needs the level ``raises``, and also does what it ``performs``: actions, or operations. Models
+    do not see a ``rare`` field; their calls may have it. A ``cli_only`` field exists on command lines only; a
+    ``not_cli`` field does not, as the caller has its value.
     """
 
     flag: str = ""
@@ -44,6 +45,7 @@ class FieldUse(Struct, frozen=True, kw_only=True):
     not_paths: tuple[str, ...] = ()
     beside: tuple[str, str] | None = None
     raises: Level | None = None
+    performs: tuple[str, ...] = ()
     rare: bool = False
     cli_only: bool = False
     not_cli: bool = False

@@ -11,16 +11,16 @@ from clawperator.phone.process.launch import (
     control_phone,
     describe_phone,
     existing_folder,
+    launch_phone,
     reset_phone,
-    start_phone,
     stop_phone,
 )
 
 
 def start_simulated(serial: str, **options: Any) -> dict[str, Any]:
-    """Start a phone with the options of ``start_phone``; its address, and whether it recovered from a crash."""
+    """Start a phone with the options of ``launch_phone``; its address, and whether it recovered from a crash."""
     try:
-        phone = start_phone(serial, **options)
+        phone = launch_phone(serial, **options)
     except ClawError as e:
         if e.code == "PHONE_START_FAILED":
             log_event("phone.failed", level="error", deviceId=serial, code=e.code)

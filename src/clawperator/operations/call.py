@@ -6,8 +6,9 @@ outputs; all paths again; the policy again, on what was found; the time limit; t
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -15,7 +16,8 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline, limited
-from clawperator.contract.commands import BackendName
+from clawperator._base.files import SPELLINGS, path_spellings
+from clawperator.contract.commands import OPEN_SUBJECT, BackendName
 from clawperator.contract.fields import ParamField
 from clawperator.errors import ClawError
 from clawperator.operations.model import Operation, Params, Rule, find_operation, given_fields
@@ -168,55 +170,43 @@ def _check_rule(rule: Rule, operation: Operation, params: Params, entry: EntryPo
 
 
 def _decide(operation: Operation, params: Params, caller: Caller, found: Params | None = None) -> None:
-    """Check the call as it was given and, once known, also by what was found for it."""
+    """Check the call as it was given and, once known, also by the files and the phone that were found for it."""
     if not policy_in_force():
         return
-    entry = policy_entry(operation, params, caller.entry)
+    entry = policy_entry(operation, params, caller.entry, caller.folder)
     if found is not None:
-        given = subjects_of(operation, params)
-        every = tuple(dict.fromkeys((*given, *_found_subjects(operation, found, caller.folder))))
-        entry = replace(entry, subjects=lambda _: every)
+        phones = [getattr(found, field.attribute) for field in given_fields(found) if field.use.names_device]
+        every = (*subjects_of(operation, params, caller.folder), *subjects_of(operation, found, caller.folder))
+        entry = replace(entry, subjects=lambda _: (*every, *phones))
     check_calls([(entry, msgspec.to_builtins(params))])
 
 
-def _found_subjects(operation: Operation, found: Params, folder: str) -> Iterator[str]:
-    """The subjects of what was found: with its paths relative to the folder and absolute, and its phone."""
-    root = os.path.realpath(folder)
-    for spell in (_name_in, _file_in, lambda path, _: os.path.realpath(path)):
-        paths = {
-            field.attribute: spell(os.path.join(root, value), root)
-            for field in operation.fields
-            if field.use.path and isinstance(value := getattr(found, field.attribute), str)
-        }
-        yield from subjects_of(operation, replace(found, **paths))
-    yield from (getattr(found, field.attribute) for field in given_fields(found) if field.use.names_device)
-
-
-def _name_in(path: str, root: str) -> str:
-    return os.path.relpath(path, root)
-
-
-def _file_in(path: str, root: str) -> str:
-    return os.path.relpath(os.path.realpath(path), root)
-
-
-def policy_entry(operation: Operation, params: Params, entry: EntryPoint) -> "PolicyEntry":
+def policy_entry(operation: Operation, params: Params, entry: EntryPoint, folder: str = ".") -> "PolicyEntry":
     """The call of an operation as a policy sees it: by each of its names, with its subjects."""
-    subjects = subjects_of(operation, params)
+    subjects = subjects_of(operation, params, folder)
     listed = listed_entry(operation)
     own = listed.aliases[0] if entry.name in ("cli", "http") else listed.name
-    return replace(listed, name=own, level=operation.level_of(params), subjects=lambda _: subjects)
+    more = (_names_of(other) for field in given_fields(params) for other in field.use.performs)
+    performed = (*_performed(operation), *chain.from_iterable(more))
+    level = operation.level_of(params)
+    return replace(listed, name=own, level=level, subjects=lambda _: subjects, performs=lambda _: performed)
 
 
 def listed_entry(operation: Operation) -> "PolicyEntry":
     """The operation as a policy sees it, whatever its parameters are."""
     from clawperator.policy.rules import PolicyEntry
 
-    names = operation_names(operation)
-    performed = (*names, *(name for other in operation.performs for name in _names_of(other)))
+    names, performed = operation_names(operation), _performed(operation)
     return PolicyEntry(
         operation.tool_name, operation.level, names, None, lambda _: performed, names, is_whole=True
     )
+
+
+def _performed(operation: Operation) -> tuple[str, ...]:
+    """The names that deny and ask rules may use: its own, its family, its tool of models, and what it performs."""
+    groups = (*(name.split()[0] for name in (operation.name, *operation.aliases)), operation.tool)
+    others = (_names_of(other) for other in operation.performs)
+    return (*operation_names(operation), *filter(None, groups), *chain.from_iterable(others))
 
 
 def _names_of(performed: str) -> tuple[str, ...]:
@@ -239,12 +229,32 @@ def operation_names(operation: Operation) -> tuple[str, ...]:
     return tuple(dict.fromkeys((dashed, *others, *marks)))
 
 
-def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
+def subjects_of(operation: Operation, params: Params, folder: str = ".") -> tuple[str, ...]:
     """The value that the call is about, the call as a canonical line, and the words of that line.
 
-    An allow rule matches the first one. A call that names a file to write, or has a field that raises its level,
-    is about its whole line: a rule about the input must not cover any output.
+    An allow rule matches the first one, in which each path is the place of its file. A call that names a file to
+    write, or has a field that raises its level, is about its whole line: a rule about the input must not cover any
+    output.
     """
+    spelled = (_with_paths(params, folder, number) for number in range(SPELLINGS))
+    found = [subject for one in spelled for subject in _subjects(operation, one)]
+    is_open = operation.subject and operation.resolve is None and getattr(params, operation.subject) is UNSET
+    return tuple(dict.fromkeys((*found, *([OPEN_SUBJECT] if is_open else ()))))
+
+
+def _with_paths(params: Params, folder: str, number: int) -> Params:
+    """The parameters with each path in the spelling of this number."""
+    paths: dict[str, Any] = {}
+    for field in given_fields(params):
+        value = getattr(params, field.attribute)
+        if field.use.path and isinstance(value, list):
+            paths[field.attribute] = [path_spellings(path, folder)[number] for path in value]
+        elif field.use.path and value not in field.use.not_paths:
+            paths[field.attribute] = path_spellings(value, folder)[number]
+    return replace(params, **paths) if paths else params
+
+
+def _subjects(operation: Operation, params: Params) -> tuple[str, ...]:
     import shlex
 
     given = list(given_fields(params))
@@ -261,7 +271,7 @@ def subjects_of(operation: Operation, params: Params) -> tuple[str, ...]:
     is_more = any(field.use.path in _OWN_RULE or field.use.raises for field in given)
     subject = () if about is UNSET else (str(about),)
     first = (line, *subject) if is_more else (*subject, line)
-    return tuple(dict.fromkeys((*first, shlex.join(words), " ".join(words), *words[:1])))
+    return (*first, shlex.join(words), " ".join(words), *words[:1])
 
 
 def _texts(params: Params, field: ParamField) -> list[str]:

@@ -173,6 +173,7 @@ def status(_: NoParams, __: "Caller") -> EmulatorList:
     aliases=("provision emulator",),
     level="full",
     subject="name",
+    performs=("emulator create", "emulator start"),
     message=lambda result, _: f"{result.avdName} runs as {result.serial}",
     text=_TEXT + "emulator_blocks",
     route="POST /android/provision/emulator",

@@ -50,7 +50,13 @@ class StartPhoneParams(Params, frozen=True, kw_only=True):
     ] = []
     faults: Annotated[
         FaultSettings,
-        about("fault to start with, such as latency=200", flag="--fault", metavar="<name=setting>", rare=True),
+        about(
+            "fault to start with, such as latency=200",
+            flag="--fault",
+            metavar="<name=setting>",
+            performs=("phone fault",),
+            rare=True,
+        ),
     ] = {}
     cassette: Annotated[
         FilePath | UnsetType,
@@ -203,7 +209,7 @@ class DeletePhoneParams(Params, frozen=True, kw_only=True):
     """Delete a simulated phone with all its files."""
 
     serial: Annotated[PhoneName, about("name of the phone", word=1, names_device=True)]
-    force: Annotated[bool, about("stop the phone first if it is running")] = False
+    force: Annotated[bool, about("stop the phone first if it is running", performs=("phone stop",))] = False
 
 
 class DeletedPhone(Struct, frozen=True):
@@ -263,6 +269,7 @@ class FaultSet(Struct, frozen=True):
     _HERE + "FaultSet",
     level="act",
     subject="name",
+    performs=("phone faults",),
     resolve=_fault,
     message=lambda result, _: f"{result['fault']} is {result['value']}" if "fault" in result else "all faults",
     text=_TEXT + "fault_blocks",

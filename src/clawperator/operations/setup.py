@@ -34,6 +34,7 @@ class OperatorSetupParams(Params, frozen=True, kw_only=True):
     level="full",
     synonyms=("install",),
     subject="apk",
+    performs=("install_app", "grant_permission", "grant-device-permissions"),
     text=_LISTINGS + "operator_setup_blocks",
     on_device=True,
     examples=("clawperator operator setup --apk operator.apk",),
@@ -72,6 +73,7 @@ def print_setup(_: NoParams, __: "Caller") -> SetupGuidance:
     _SETUP + "install:Granted",
     purpose="Grant the Operator its permissions.",
     level="full",
+    performs=("grant_permission",),
     text=_LISTINGS + "granted_blocks",
     on_device=True,
     examples=("clawperator grant-device-permissions",),
@@ -87,11 +89,22 @@ def grant(_: NoParams, caller: "Caller") -> "Granted":
 class DoctorParams(Params, frozen=True, kw_only=True):
     """Check this computer, the device and the Operator."""
 
-    fix: Annotated[bool, about("fix what can be fixed, then check again", raises="full", cli_only=True)] = False
+    fix: Annotated[
+        bool,
+        about(
+            "fix what can be fixed, then check again",
+            raises="full",
+            performs=("grant-device-permissions", "grant_permission"),
+            cli_only=True,
+        ),
+    ] = False
     full: Annotated[
         bool,
         about(
-            "also run the slow checks: build, install, a smoke test on the device", raises="full", cli_only=True
+            "also run the slow checks: build, install, a smoke test on the device",
+            raises="full",
+            performs=("install_app",),
+            cli_only=True,
         ),
     ] = False
     check_only: Annotated[bool, about("exit 0 whatever the result", cli_only=True)] = False

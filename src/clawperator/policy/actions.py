@@ -7,19 +7,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from clawperator._base.files import path_spellings
 from clawperator._base.text import trim
 from clawperator.contract.action_params import ActionType
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, normalise_execution
-from clawperator.contract.commands import own_name, synonyms_of
-from clawperator.contract.fields import LEVELS, Level
+from clawperator.contract.commands import OPEN_SUBJECT, own_name, synonyms_of
+from clawperator.contract.fields import LEVELS, Level, fields_of
 from clawperator.policy.rules import PolicyCall, PolicyEntry
 
 _WEB = re.compile(r"(https?):[/\\]*(?:[^/\\?#]*@)?([^/\\?#:]*)(?::\d*)?(.*)", re.IGNORECASE | re.DOTALL)
-# The subjects of an action: those of these params that it has.
-_SUBJECTS = (
-    *("applicationId", "uri", "key", "path", "sessionId", "expectedPackage", "direction", "component", "action"),
-    "permission",
-)
+# The subjects of an action: those of these params that it has, and what its selectors name between them.
+_SUBJECTS = ("applicationId", "component", "uri", "key", "path", "sessionId", "expectedPackage")
+_LESSER_SUBJECTS = ("direction", "action", "permission")
 _MATCHERS = ("matcher", "labelMatcher", "expectedNode", "toMatcher")
 _MATCHER_FIELDS = ("textEquals", "textContains", "contentDescEquals", "contentDescContains", "resourceId", "role")
 _HOST_FIELDS = ("shortId", "ref", "textMatches", "contentDescMatches", "className")
@@ -36,7 +35,9 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 # Keys that have a command of their own, by the same name.
 _KEY_COMMANDS = ("back",)
-_EXECUTION = ("exec", "execute", "run_execution", "run-execution")
+_SUBMITTING_KEYS = ("enter",)
+_PLAN_TOOL = "run_plan"
+_EXECUTION = ("exec", "execute", "run_execution", "run-execution", _PLAN_TOOL)
 _NESTED = ("ancestor", "descendant", "sibling", "below", "above", "leftOf", "rightOf", "anyOf")
 
 
@@ -46,12 +47,14 @@ def action_entry(name: str) -> PolicyEntry:
     row = ACTIONS[name]
     names = action_names(name)
     own = tuple(word for word in names if _type_of(word) in (name, None))
+    # Rules about the tool of models that it belongs to apply. Plans are decided by their actions.
+    group = (row.model_tool,) if row.model_tool not in ("", _PLAN_TOOL) else ()
     return PolicyEntry(
         name,
         "read-only" if row.read_only else row.level,
         own,
         lambda params: action_subjects(name, params),
-        lambda params: (*names, *_key_command(params), *all_names(performed_actions(row, params))),
+        lambda params: (*names, *group, *_key_command(params), *all_names(performed_actions(row, params))),
         own,
     )
 
@@ -60,19 +63,19 @@ def plan_calls(
     actions: Iterable[Mapping[str, Any]], level: Level, whole: tuple[str, str] | None
 ) -> list[PolicyCall]:
     """The calls of a plan: each action and, for a whole execution with this name and subject, itself."""
+    actions = list(actions)
     calls = [(_at_least(action_entry(action["type"]), level), action.get("params", {})) for action in actions]
     if whole is None:
         return calls
     execution = execution_entry(*whole, actions=(entry.name for entry, _ in calls))
-    return [*calls, (_at_least(execution, level), {})]
+    return [*calls, (_at_least(execution, level), {"actions": actions})]
 
 
 def execution_entry(name: str = "run_execution", subject: str = "", actions: Iterable[str] = ()) -> PolicyEntry:
-    """The entry of a whole execution of these actions, by one of its names."""
+    """The entry of a whole execution of these actions, by one of its names. Its subject may be a path."""
     performed = (*_EXECUTION, *all_names(actions))
-    return PolicyEntry(
-        name, "act", _EXECUTION, lambda _: (subject,), lambda _: performed, _EXECUTION, is_whole=True
-    )
+    subjects = path_spellings(subject)
+    return PolicyEntry(name, "act", _EXECUTION, lambda _: subjects, lambda _: performed, _EXECUTION, is_whole=True)
 
 
 def _at_least(entry: PolicyEntry, level: Level) -> PolicyEntry:
@@ -105,25 +108,40 @@ def _type_of(word: str) -> str | None:
 
 
 def action_subjects(name: str, params: Mapping[str, Any]) -> tuple[str, ...]:
-    """The targets of an action: an app, a URI, a key, labels and ids of its node. Empty for a point."""
+    """The targets of an action: an app, a URI, a key, labels and ids of its node. Empty for a point.
+
+    Allow rules match the first one. It names both targets of an action that has two.
+    """
     kind = ACTION_ALIASES.get(name, name)
     action = {"type": kind, "params": dict(params)}
     own = normalise_execution({"actions": [action]})["actions"][0]["params"]
-    values = [own.get(field) for field in _SUBJECTS]
+    values = [spelling for field in _SUBJECTS for spelling in _spellings(field, own.get(field))]
     nested: list[object] = []
     several = own.get("selectors")
+    targets = [own.get("component"), own.get("uri")]
     for matcher in [*(own.get(field) for field in _MATCHERS), *(several if isinstance(several, list) else ())]:
         if isinstance(matcher, dict):
-            values += [matcher.get(mark) for mark in (*_MATCHER_FIELDS, *_HOST_FIELDS)]
+            marks = [matcher.get(mark) for mark in (*_MATCHER_FIELDS, *_HOST_FIELDS)]
+            values += marks
             nested += _nested_values(matcher)
+            if matcher in (own.get("matcher"), own.get("toMatcher")):
+                targets += _texts(marks)[:1]
+    values += [own.get(field) for field in _LESSER_SUBJECTS]
     if kind in ACTIONS and (param := ACTIONS[kind].uri_param):
         values.append(_web_address(own.get(param)))
     if isinstance(component := own.get("component"), str):
         values.append(component.partition("/")[0])
-    subjects = _texts(values)
+    if name == "stop_recording" and "sessionId" not in own:
+        values.append(OPEN_SUBJECT)
+    both = _texts(targets)
+    subjects = (*([" ".join(both)] if len(both) > 1 else ()), *_texts(values))
     inner = _texts(nested)
     # Allow rules match the first subject: what a node is near to never grants an action on it.
     return (*(subjects or (("",) if inner else ())), *inner)
+
+
+def _spellings(field: str, value: object) -> tuple[object, ...]:
+    return path_spellings(value) if field == "path" and isinstance(value, str) else (value,)
 
 
 def _texts(values: list[object]) -> tuple[str, ...]:
@@ -172,10 +190,12 @@ def performed_actions(row: ActionType, params: Mapping[str, Any]) -> tuple[str, 
     text = params.get(row.typed_param) if row.typed_param else None
     types_enter = isinstance(text, str) and any(end in text for end in "\n\r")
     submits = row.name == "submit_text" or params.get("submit", False) is not False or types_enter
+    submits = submits or _key_of(params) in _SUBMITTING_KEYS
     clicks = clicks or submits
     opens = row.name != _OPEN_URI and row.uri_param and any(name in params for name in (row.uri_param, "url"))
     performed = (
         *row.performs,
+        *(name for field in fields_of(row.params) if params.get(field.name) for name in field.use.performs),
         *(("submit_text", "press_key") if submits else ()),
         *(("click",) if clicks else ()),
         *((_OPEN_URI,) if opens else ()),

@@ -101,17 +101,20 @@ def check_calls(calls: "Iterable[PolicyCall]") -> None:
     gate.require(calls)
 
 
-def check_call(name: str, level: "Level", *subjects: str) -> None:
+def check_call(name: str, level: "Level", *subjects: str, command: str = "") -> None:
     """Check a call that does not pass the gate of operations: a shell on the device, or a part of an operation.
 
-    The name is that of the tool. Rules about the command of that name, with its synonyms, apply.
+    The name is that of the tool. Rules about its command, by default that of the same name, apply, and rules about
+    the family of the command.
     """
     if policy_in_force():
         from clawperator.contract.commands import command_names
         from clawperator.policy.rules import PolicyEntry
 
-        others = tuple(other.replace(" ", "-") for other in command_names(name.replace("_", " ")))
-        check_calls([(PolicyEntry(name, level, others, lambda _: subjects, lambda _: others, others), {})])
+        command = command or name.replace("_", " ")
+        others = tuple(other.replace(" ", "-") for other in command_names(command))
+        performed = (*others, command.partition(" ")[0])
+        check_calls([(PolicyEntry(name, level, others, lambda _: subjects, lambda _: performed, others), {})])
 
 
 def check_actions(

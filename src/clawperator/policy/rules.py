@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clawperator.contract.commands import POLICY_VARIABLE
+from clawperator.contract.commands import OPEN_SUBJECT, POLICY_VARIABLE
 from clawperator.contract.fields import LEVELS, Level
 from clawperator.errors import ClawError
 
@@ -89,6 +89,8 @@ class PolicyRule(Struct, frozen=True):
     def matches_subject(self, subject: str, *, exact: bool) -> bool:
         if self.subject is None:
             return True
+        if subject == OPEN_SUBJECT:
+            return not exact
         is_prefix = self.subject.endswith(_ANY)
         wanted = self.subject.removesuffix(_ANY).removesuffix(":") if is_prefix else self.subject
         if not exact:

@@ -7,12 +7,12 @@ from clawperator.agent.ports import ToolContext
 from clawperator.agent.settings import user_settings
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
-from clawperator.agent.turns.assembly import AgentOptions, agent_policy
+from clawperator.agent.turns.assembly import AgentOptions, agent_policy, rule_warnings
 from clawperator.policy.rules import Policy
 
 
 class ServerAccess(Struct, frozen=True):
-    """The tools of a server under its policy. ``warnings`` are about the user's settings."""
+    """The tools of a server under its policy. ``warnings`` are about the user's settings and the rules."""
 
     options: AgentOptions
     registry: ToolRegistry
@@ -34,4 +34,4 @@ def open_access(options: AgentOptions) -> ServerAccess:
     """
     settings = user_settings()
     registry = ToolRegistry(builtin_tools(), agent_policy(options, settings))
-    return ServerAccess(options, registry, settings.warnings)
+    return ServerAccess(options, registry, (*settings.warnings, *rule_warnings(registry.policy)))

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from clawperator._base.config import read_config
 from clawperator._base.environment import check_names
+from clawperator._base.text import nearest
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
 from clawperator.agent.ports import AgentPlace, Tool, ToolContext
 from clawperator.agent.settings import AgentSettings, McpServer, Permissions, read_settings
@@ -94,7 +95,7 @@ def assemble(
             policy=policy,
             registry=ToolRegistry((*builtin_tools(), *pool.tools), policy, asker=options.asker),
             mcp_servers=pool.servers,
-            warnings=(*settings.warnings, *_config_warnings(), *pool.warnings),
+            warnings=(*settings.warnings, *_config_warnings(), *pool.warnings, *rule_warnings(policy)),
         )
 
 
@@ -131,6 +132,35 @@ def make_policy(permissions: Permissions, options: AgentOptions) -> Policy:
         ask=(*permissions.ask, *_flag_rules(options.ask_tools, "--ask-tool")),
         mode_source=source,
     )
+
+
+def rule_warnings(policy: Policy) -> Iterator[str]:
+    """A warning for each deny or ask rule that names nothing: a misspelled one protects nothing.
+
+    Names of skills, of MCP tools and of plugins may be unknown here.
+    """
+    rules = [rule for rule in (*policy.deny, *policy.ask) if "." not in rule.name and "__" not in rule.name]
+    if not rules:
+        return
+    from clawperator.operations.call import listed_entry
+    from clawperator.operations.claw import CLAW
+    from clawperator.operations.model import all_operations
+
+    entries = [tool.entry for tool in builtin_tools()]
+    entries += [listed_entry(row) for row in all_operations() if row.is_cli_only]
+    names = [name for one in entries for name in (one.name, *(one.performs({}) if one.performs else ()))]
+    known = [*dict.fromkeys(names), *CLAW, "shell"]
+    for rule in rules:
+        if rule.matches_name(*known) or rule.name.casefold() in map(str.casefold, _plugin_names()):
+            continue
+        near = nearest(rule.name, known, max(2, len(rule.name) // 3))
+        yield f"the rule {rule} matches no tool, command or action" + (f"; did you mean {near}?" if near else "")
+
+
+def _plugin_names() -> Iterator[str]:
+    from clawperator.agent.inventory.inventory import discover_plugins
+
+    return (plugin.name for plugin in discover_plugins().plugins)
 
 
 def _flag_rules(texts: Iterable[str], flag: str) -> tuple[PolicyRule, ...]:

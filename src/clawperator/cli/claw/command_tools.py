@@ -30,8 +30,8 @@ from clawperator.operations.claw import find_claw_operation
 from clawperator.operations.model import find_operation
 from clawperator.policy.rules import PolicyEntry
 
-# With these flags a command prints a plan, reads a file, or keeps more than its result.
-_NOT_ONLY_RUN = ("--dry-run", "--validate-only", "--evidence", "--file")
+# With these flags a command prints a plan, or keeps more than its result.
+_NOT_ONLY_RUN = ("--dry-run", "--validate-only", "--evidence")
 # These run until they are stopped, and have no single result. An agent must not start a server.
 _STREAMING = ("logs", "watch", "serve", "mcp")
 _LONGEST_LINE = 64 * 1024  # shlex takes quadratic time for a long word
@@ -172,11 +172,13 @@ def _action_parts(line: Call, folder: WorkingFolder) -> _Parts:
     def run(tools: ToolContext) -> ToolResult:
         given = {"--backend": (tools.backend,), **arguments.values}
         call_ = replace(line, arguments=replace(arguments, values=given), options=_options(line, tools))
-        if any(arguments.has(flag) for flag in _NOT_ONLY_RUN):
-            remaining = tools.deadline.remaining
-            with nullcontext() if remaining is None else limited(remaining):
+        remaining = tools.deadline.remaining
+        with nullcontext() if remaining is None else limited(remaining):
+            if arguments.has("--file"):
                 return _run_command(call_, tools)
-        plan = confine_plan(valid_plan(build_execution(call_), call_), folder, line.name)
+            plan = confine_plan(valid_plan(build_execution(call_), call_), folder, line.name)
+            if any(arguments.has(flag) for flag in _NOT_ONLY_RUN):
+                return _run_command(replace(call_, plan=plan), tools)
         context = replace(
             tools,
             device=call_.options.device,

@@ -12,9 +12,10 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Self
+from functools import wraps
+from typing import Any, ParamSpec, Self
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +28,9 @@ from clawperator.contract.action_params import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.faults import read_setting
 from clawperator.phone.process.control import request
+from clawperator.policy.gate import check_call
+
+Options = ParamSpec("Options")
 
 # The process: how it is started, its first line, and its log
 
@@ -138,6 +142,7 @@ class PhoneProcess:
         return self.record.server_port
 
     def stop(self) -> StoppedPhone:
+        check_call("stop_phone", "act", self.serial, command="phone stop")
         return stop_phone(self.serial)
 
     def __enter__(self) -> Self:
@@ -150,7 +155,22 @@ class PhoneProcess:
         return f"<{type(self).__name__} {self.serial} pid={self.pid}>"
 
 
-def start_phone(  # noqa: PLR0913 - the options of a phone
+def _by_user(launch: Callable[Options, PhoneProcess]) -> Callable[Options, PhoneProcess]:
+    """The function for programs of users: the policy in force decides on each call."""
+
+    @wraps(launch)
+    def start_phone(*args: Options.args, **options: Options.kwargs) -> PhoneProcess:
+        serial = str(args[0] if args else options.get("serial", DEFAULT_SERIAL))
+        check_call("start_phone", "full" if options.get("apps") else "act", serial, command="phone start")
+        if options.get("faults"):
+            check_call("phone_fault", "act", serial)
+        return launch(*args, **options)
+
+    start_phone.__name__ = start_phone.__qualname__ = "start_phone"
+    return start_phone
+
+
+def launch_phone(  # noqa: PLR0913 - the options of a phone
     serial: str = DEFAULT_SERIAL,
     *,
     seed: int = 0,
@@ -198,6 +218,9 @@ def start_phone(  # noqa: PLR0913 - the options of a phone
             folder.discard()
     hint = f"Run 'clawperator phone stop {serial}' to stop it, or run 'clawperator phone start <name>'."
     raise _error("PHONE_ALREADY_RUNNING", "start", serial, "is already running", hint, describe_phone(folder))
+
+
+start_phone = _by_user(launch_phone)
 
 
 def stop_phone(serial: str) -> StoppedPhone:

@@ -28,7 +28,7 @@ from clawperator.device.settings import find_operator
 from clawperator.engine.targets import check_target
 from clawperator.errors import ClawError
 from clawperator.policy.gate import check_actions, check_call, check_look
-from clawperator.recording.writing import derived_path, open_output, pretty_json
+from clawperator.recording.writing import derived_path
 from clawperator.serve.http import documents as d
 from clawperator.serve.http.calls import HttpCall
 from clawperator.serve.http.errors import DeviceFailure
@@ -320,7 +320,9 @@ def get_events(request: d.EventsRequest, call: HttpCall) -> d.EventsAnswer:
 
 def replay(request: d.ReplayRequest, call: HttpCall) -> d.ReplayAnswer:
     """Replay a recording. One that stops at a step has a result as well, with the error of that step."""
-    params = {name: getattr(request, name) for name in ("input", "keepApps", "allowCoordinates")}
+    source = call.path(request.input, "recording_replay", "read")
+    out = call.path(derived_path(source, _REPLAY_ENDING), "recording_replay", "write")
+    params = {"out": out, **{name: getattr(request, name) for name in ("input", "keepApps", "allowCoordinates")}}
     context = replace(call.access.context(call.deadline), device=call.serial(request.deviceId))
     try:
         ran = call.access.registry.call(ToolCall("recording_replay", params), context)
@@ -328,10 +330,6 @@ def replay(request: d.ReplayRequest, call: HttpCall) -> d.ReplayAnswer:
         raise ClawError("INTERRUPTED", "recording_replay was interrupted", operation="recording_replay") from None
     if not isinstance(ran.result, dict):
         raise ran.error or ClawError("UNKNOWN", "the replay has no result", operation="replay")
-    source = call.path(request.input, "recording_replay", "read")
-    out = call.path(derived_path(source, _REPLAY_ENDING), "recording_replay", "write")
-    with open_output(out, source, "RECORDING_REPLAY_FAILED") as file:
-        file.file.write(pretty_json(ran.result))
     return d.ReplayAnswer(out, ran.result)
 
 

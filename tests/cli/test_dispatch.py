@@ -419,3 +419,23 @@ def test_ctrl_c_leaves_the_old_output_and_a_document(tmp_path: Path) -> None:
     assert stderr == b""
     assert out.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.export.json", "a.ndjson"]
+
+
+@pytest.mark.parametrize("timeout", ["1e15", "99999999999999999999999", "1e300"])
+@pytest.mark.parametrize("line", ["version", "devices", "snapshot", "sleep 10"])
+def test_a_timeout_beyond_every_limit_is_an_error_about_it(line: str, timeout: str) -> None:
+    ran = clawperator(*line.split(), "--timeout", timeout)
+    assert (ran.code, ran.json["code"]) == (1, "EXECUTION_VALIDATION_FAILED")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("phone stop --all shop", "<serial> cannot be combined with --all"),
+        ("phone start --device shop mill", "--device shop and mill are two devices"),
+        ("phone reset mill --device shop", "--device shop and mill are two devices"),
+    ],
+)
+def test_a_line_that_names_two_phones_is_refused(line: str, message: str) -> None:
+    ran = clawperator(*line.split())
+    assert (ran.code, ran.json["code"], ran.json["message"]) == (1, "USAGE", message)

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from clawperator.cli.claw.command_line import parse_line, read_params
 from clawperator.errors import ClawError
 from clawperator.operations.claw import CLAW, CLAW_GLOBALS, claw_commands, find_claw_operation
+from tests.support.running import claw_json
 
 VERBS = {
     *("list-sessions", "delete-session", "load-session", "flush-transcript", "show-command", "show-tool"),
@@ -154,3 +155,9 @@ def test_a_row_is_complete(name: str) -> None:
     row = find_claw_operation(name)
     assert all(f"claw {name}" in example for example in row.examples)
     assert [field.name for field in row.fields if not field.description or field.description.endswith(".")] == []
+
+
+@pytest.mark.parametrize("flags", [[], ["--remove"], ["--dry-run"]])
+def test_an_empty_variable_is_no_folder_to_trust(flags: list[str]) -> None:
+    ran = claw_json("trust", *flags, "")
+    assert (ran.code, ran.json["error"]["code"]) == (1, "ARGUMENTS_INVALID")

@@ -61,8 +61,8 @@ def read_params(operation: Operation, line: Call) -> Params:
         if isinstance(value, str) and field.choices and value not in field.choices:
             name = field.metavar if field.choices[1:] else "the argument"
             raise usage(not_a_choice(name, field.choices, value), hint)
-        if value is UNSET and field.use.names_device:
-            value = line.options.device or UNSET
+        if field.use.names_device and line.options.device:
+            value = _named_device(value, line.options.device, hint)
         if value is not UNSET and not (field.required and isinstance(value, str) and is_blank(value)):
             given[field.name] = value
         elif field.required:
@@ -81,6 +81,13 @@ def read_params(operation: Operation, line: Call) -> Params:
         name = issue.path.partition(".")[0].partition("[")[0]
         field = next(field for field in operation.fields if field.name == name)
         raise usage(f"{CLI.spell(field)}: {issue.message}", hint) from None
+
+
+def _named_device(word: Any, device: str, hint: str) -> str:
+    """The device that a line names by --device, and perhaps by a word as well."""
+    if word not in (UNSET, device):
+        raise usage(f"--device {device} and {word} are two devices", hint)
+    return device
 
 
 # The caller

@@ -1,6 +1,5 @@
 """The limit that ``--timeout`` sets for a whole command on the host: its milliseconds and a grace."""
 
-import math
 import signal
 import threading
 from collections.abc import Iterator
@@ -14,12 +13,14 @@ from clawperator.errors import ClawError
 # Deadlines come first: their errors report what was being done.
 _LATE_SECONDS = 0.1
 _REPEAT_SECONDS = 1.0
+# No command may run for longer, and timers do not take any number.
+_LONGEST_MS = 30 * 24 * 3_600_000
 
 
 @contextmanager
 def time_limit(timeout_ms: float) -> Iterator[None]:
     """Limit every deadline in the ``with`` block. Work without a deadline ends with ``COMMAND_TIMEOUT``."""
-    if not (math.isfinite(timeout_ms) and timeout_ms > 0):
+    if not 0 < timeout_ms <= _LONGEST_MS:
         yield  # the command reports an invalid timeout
         return
     seconds = (timeout_ms + HOST_GRACE_MS) / 1000

@@ -8,7 +8,16 @@ from msgspec.structs import asdict, replace
 
 from clawperator.contract.fields import about
 from clawperator.errors import ClawError
-from clawperator.operations.model import FAMILIES, Family, FilePath, NoParams, Params, find_operation, operation
+from clawperator.operations.model import (
+    FAMILIES,
+    Family,
+    FilePath,
+    NoParams,
+    Params,
+    Rule,
+    find_operation,
+    operation,
+)
 
 if TYPE_CHECKING:
     from clawperator.operations.call import Caller
@@ -129,6 +138,7 @@ def _stopped(result: dict[str, Any], _: "Caller") -> str:
     _HERE + "StoppedSimulatedPhone",
     level="act",
     subject="serial",
+    rules=(Rule("serial", "all", (False,)),),
     resolve=_stoppable,
     message=_stopped,
     text=_TEXT + "stopped_blocks",

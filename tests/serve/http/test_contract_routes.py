@@ -137,6 +137,13 @@ def test_what_a_short_execution_has_is_validated(phone_client: Client, wrong: di
     assert (reply.status, reply.code) == (400, "EXECUTION_VALIDATION_FAILED")
 
 
+@pytest.mark.parametrize("short", [{}, {"actions": None}, {"actions": "home"}, {"timeoutMs": 5_000}])
+def test_only_the_actions_of_a_short_execution_are_missed(phone_client: Client, short: dict[str, Any]) -> None:
+    reply = phone_client.post("/execute", {"execution": short})
+    assert (reply.status, reply.code) == (400, "EXECUTION_VALIDATION_FAILED")
+    assert str(reply.document).count("commandId") == 0
+
+
 def test_screenshot_writes_a_file_of_the_folder(phone_client: Client, folder: Path) -> None:
     reply = phone_client.post("/screenshot", {"path": "shot.png"})
     assert_golden(reply, 200, "screenshot", folder=str(folder))

@@ -143,6 +143,21 @@ def test_a_password_is_in_no_answer(client: Client, phone: PhoneServer) -> None:
     assert b"hunter2" not in done.body + json.dumps(state).encode() + element.body
 
 
+@pytest.mark.parametrize(
+    ("route", "body", "code"),
+    [
+        ("/touch", {"kind": "tap", "x": 99_999, "y": 1}, "GESTURE_FAILED"),
+        ("/touch", {"kind": "swipe", "x": 1, "y": 1, "toX": 1, "toY": 99_999}, "GESTURE_FAILED"),
+        ("/type", {"text": "x"}, "NODE_NOT_FOUND"),
+        ("/close", {"applicationId": "com.example.missing"}, "APP_NOT_FOUND"),
+    ],
+)
+def test_what_cannot_be_done_is_an_error(client: Client, route: str, body: dict[str, Any], code: str) -> None:
+    before = shown(client)["stateId"]
+    assert client.post(route, body).code == code
+    assert shown(client)["stateId"] == before
+
+
 def test_keys(client: Client, phone: PhoneServer) -> None:
     assert client.post("/press", {"key": "back"}).document["command"] == "clawperator back --device claw-1"
     assert phone.phone.foreground() != "com.android.settings"

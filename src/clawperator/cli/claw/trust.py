@@ -37,6 +37,8 @@ def trust(arguments: ParsedArguments, params: TrustParams) -> Response:
         raise parse_error(f"argument {given[1]}: not allowed with argument {given[0]}", arguments.name)
     if params.list:
         return _list()
+    if params.folder == "":
+        raise parse_error("argument <folder>: it must not be empty", arguments.name)
     folder = os.path.realpath(params.folder or os.curdir)
     if params.remove:
         removed = forget_folder(folder)

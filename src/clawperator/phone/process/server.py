@@ -192,6 +192,11 @@ def _snapshot_text(windows: "WindowManager") -> str:
 
 
 def _touch(phone: Phone, touch: _TouchArguments) -> None:
+    display = phone.windows.display
+    for x, y in filter(None, (touch.at, touch.to)):
+        if not (0 <= x < display.width and 0 <= y < display.height):
+            message = f"({x}, {y}) is not on the screen, which has {display.width} x {display.height} pixels"
+            raise ClawError("GESTURE_FAILED", message, hint="Touch inside the screen of the device.")
     if touch.to is None:
         phone.tap(*touch.at, touch.milliseconds)
     elif touch.holds:
@@ -301,6 +306,8 @@ class PhoneServer:
                 else:
                     phone.key(KEY_CODES[key])
             case "type":
+                if phone.windows.active().focused_field() is None:
+                    raise ClawError("NODE_NOT_FOUND", "no field has the input focus", hint="Touch a field first.")
                 phone.type_text(convert(arguments, _TextArguments).text)
             case "status":
                 return self._status()

@@ -38,16 +38,18 @@ def execute(request: ExecuteRequest, call: HttpCall) -> RanExecution:
 
 def _completed(document: Any) -> Any:
     """The execution with the fields that a client may leave out: all but its actions, and their ids."""
-    actions = document.get("actions") if isinstance(document, dict) else None
-    if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
+    if not isinstance(document, dict):
         return document  # which is refused
+    given = document.get("actions")
+    actions = given if isinstance(given, list) and all(isinstance(action, dict) for action in given) else None
     made = new_execution(
-        actions,
+        actions or [],
         command_id=document.get("commandId", new_command_id("http-")),
         source=_SOURCE,
         timeout_ms=_DEFAULT_MS,
     )
-    return {**made, **document, "actions": made["actions"]}
+    own = made.pop("actions")
+    return {**made, **document} if actions is None else {**made, **document, "actions": own}
 
 
 def action_request(name: str, action: str, **types: Any) -> type[Struct]:

@@ -23,6 +23,7 @@ from clawperator.contract.selectors import NodeSelector
 from clawperator.device.adb.client import Device, device_flag
 from clawperator.device.backends.host_actions import force_stop
 from clawperator.device.discovery import resolve_device
+from clawperator.device.packages import list_packages
 from clawperator.device.screen.live_view import CapturedSource, LiveSource, SimulatedSource, live_lease, user_input
 from clawperator.device.settings import find_operator
 from clawperator.engine.targets import check_target
@@ -241,6 +242,12 @@ def press(request: d.KeyRequest, call: HttpCall) -> d.DoneAnswer:
 def close_app(request: d.CloseRequest, call: HttpCall) -> d.DoneAnswer:
     package, params = request.applicationId, {"applicationId": request.applicationId}
     with _acting(request, call, "close_app", params) as (device, *_):
+        if package not in list_packages(device):
+            message, hint = (
+                f"{package} is not installed on {device.serial}",
+                "GET /packages lists the installed apps.",
+            )
+            raise ClawError("APP_NOT_FOUND", message, hint=hint, target=package)
         force_stop(device, package)
     return _answer(call, _done(device.serial, "close_app", params, ["close", package]))
 

@@ -76,6 +76,20 @@ def test_summaries_come_from_the_rows_of_the_actions() -> None:
             assert member.responsibility in made.description
 
 
+@pytest.mark.parametrize(
+    ("tool", "signature"),
+    [
+        ("app", "open_uri(uri):"),
+        ("query", "read_key_value_pair(label, all?):"),
+        ("query", "read_text(ref, all?, container?):"),
+        ("type", "submit_text(ref?):"),
+        ("wait", "wait_for_navigation(expectedPackage?, ref?, timeoutMs):"),
+    ],
+)
+def test_a_description_shows_which_parameters_are_required(tool: str, signature: str) -> None:
+    assert signature in ALL[tool].description
+
+
 def test_parameters_come_from_the_rows_of_the_actions() -> None:
     for made in ALL.values():
         known = {name for member in made.members for name in member.schema().get("properties", {})}

@@ -568,10 +568,15 @@ def compact_tools(offered: Iterable[Tool]) -> tuple[CompactTool, ...]:
 
 
 def _parameters(member: Tool) -> tuple[dict[str, Any], frozenset[str]]:
-    """The parameters of a member, and the required ones: an element by reference, label or selector; none rare."""
+    """The parameters of a member, and the required ones. An element is named by reference, label or selector.
+
+    Rare parameters are left out.
+    """
     target = _target_of(member.name)
     properties: dict[str, Any] = {}
-    fields = [field for field in fields_of(member.shape) if not field.use.rare and not field.use.cli_only]
+    fields = [
+        field for field in fields_of(member.shape) if field.required or not (field.use.rare or field.use.cli_only)
+    ]
     for field in fields:
         if field.name == target:
             properties |= _TARGET_PROPERTIES
@@ -594,9 +599,14 @@ def _schema_of(type_: Any, description: str = "") -> dict[str, Any]:
 
 
 def _signature(member: Tool) -> str:
+    """Its parameters; those marked with ``?`` are optional. One name stands for all ways to name an element."""
     properties, required = _parameters(member)
-    names = [name for name in properties if name not in (_LABEL, _SELECTOR, _EXPECT)]
-    return ", ".join(name if name in required or name == _REF else f"{name}?" for name in names)
+    target = _target_of(member.name)
+    shown = _LABEL if target == "labelMatcher" else _REF
+    if any(field.name == target and field.required for field in fields_of(member.shape)):
+        required |= {shown}
+    hidden = {*_TARGET_PROPERTIES, _EXPECT} - {shown}
+    return ", ".join(name if name in required else f"{name}?" for name in properties if name not in hidden)
 
 
 def _target_of(name: str) -> str | None:

@@ -311,6 +311,7 @@ def test_the_rotation_is_locked_and_freed(phone: Phone) -> None:
     assert output(phone, "wm user-rotation lock 1; wm user-rotation") == "lock 1\n"
     assert (phone.windows.display.width, phone.windows.display.height) == (2400, 1080)
     assert output(phone, "wm user-rotation free; wm user-rotation") == "free\n"
+    assert phone.windows.display.rotation == 0
     assert run(phone, "wm user-rotation lock 9").code == 255
     assert run(phone, "wm user-rotation sideways").code == 255
 
@@ -325,8 +326,15 @@ def test_a_setting_rotates_the_display(phone: Phone) -> None:
     output(phone, "settings put system accelerometer_rotation 0; settings put system user_rotation 3")
     assert phone.windows.display.rotation == 3
     assert "orientation=3," in output(phone, "dumpsys display")
-    output(phone, "settings put system accelerometer_rotation 1; settings put system user_rotation 0")
-    assert phone.windows.display.rotation == 3
+
+
+def test_automatic_rotation_turns_the_display_upright(phone: Phone) -> None:
+    output(phone, "settings put system user_rotation 1")
+    assert phone.windows.display.rotation == 1
+    output(phone, "settings put system accelerometer_rotation 1")
+    assert phone.windows.display.rotation == 0
+    output(phone, "settings put system user_rotation 3")
+    assert phone.windows.display.rotation == 0
 
 
 def test_the_keyboard_is_dumped_while_it_is_shown(phone: Phone) -> None:

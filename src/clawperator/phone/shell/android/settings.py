@@ -60,10 +60,11 @@ def _put(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 
 def _apply_rotation(process: ShellProcess) -> None:
-    """Rotate the display to ``user_rotation`` while automatic rotation is off."""
+    """Rotate the display to ``user_rotation``, or upright, as the phone is held, during automatic rotation."""
     phone = process.phone
-    rotation = phone.settings.get("system", "user_rotation") or "0"
-    if phone.settings.get("system", "accelerometer_rotation") == "0" and rotation in {"0", "1", "2", "3"}:
+    is_locked = phone.settings.get("system", "accelerometer_rotation") == "0"
+    rotation = (phone.settings.get("system", "user_rotation") or "0") if is_locked else "0"
+    if rotation in {"0", "1", "2", "3"}:
         phone.windows.rotate(int(rotation))
 
 
@@ -275,7 +276,7 @@ def _rotation(process: ShellProcess, arguments: ServiceArguments) -> int:
         phone.settings.put("system", "accelerometer_rotation", "1" if given == "free" else "0")
         if given == "lock":
             phone.settings.put("system", "user_rotation", str(rotation))
-            phone.windows.rotate(rotation)
+        _apply_rotation(process)
     return 0
 
 

@@ -316,7 +316,7 @@ class AndroidPhone(ABC):
         duration: float | None = None,
         **options: Unpack[TargetOptions],
     ) -> ActionResult:
-        """Press a node or a point long, move it to another, and release it."""
+        """Long-press a node or a point, move it to another, and release it."""
         points = {"start": _coordinate(start), "end": _coordinate(end)}
         target = None if to is None else require_matcher(None, to, "drag")
         params = {"matcher": find_matcher(text, _selector(options)), "toMatcher": target, **points}

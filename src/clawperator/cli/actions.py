@@ -76,7 +76,7 @@ def build_execution(call: Call) -> Any:
     if row.action == "snapshot_ui" and call.options.text and not params:
         params["view"] = "outline"
     if params.get("all") and not (call.options.json or call.options.text):
-        raise invalid("--all needs --json: its result is a list", "Add --json.")
+        raise invalid("--all prints a list and needs a stated format", "Add --json or --output text.")
     action, own = row.execution(params)
     own = _with_package(action, own, call)
     return _execution(action, own, call)

@@ -32,7 +32,8 @@ GROUPS = {
 _START = ["", "Start with 'clawperator phone start', then 'clawperator open Settings' and 'clawperator snapshot'."]
 _MORE = [
     "Prints one JSON document to stdout and messages to stderr; --output text is for people.",
-    "Run 'clawperator <command> --help' for the flags and examples of a command.",
+    "Run 'clawperator <command> --help' for the flags and examples of a command. The examples work on the",
+    "first screen of Settings unless the help says what they need.",
 ]
 
 

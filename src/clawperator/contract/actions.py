@@ -312,7 +312,7 @@ class EnterTextParams(EffectParams, frozen=True):
 
 @register(
     "snapshot_ui",
-    "Capture the screen as XML, or as a compact outline.",
+    "Capture the elements on the screen as text.",
     direct_template("snapshot-", "snap", "clawperator-observe"),
     aliases=("snapshot",),
     family="observation",

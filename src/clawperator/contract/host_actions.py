@@ -95,7 +95,11 @@ class StartActivityParams(EffectParams, frozen=True):
     ] = UNSET
     extras: Annotated[
         Annotated[dict[str, str | bool | int | float], Meta(max_length=MAX_EXTRAS)] | UnsetType,
-        about("extra; true, false and numbers keep their type", flag="--extra", metavar="<name=value>"),
+        about(
+            "intent extras by name; true, false and numbers keep their type",
+            flag="--extra",
+            metavar="<name=value>",
+        ),
     ] = UNSET
     user: User = UNSET
 
@@ -146,7 +150,7 @@ class ReadLogcatParams(Params, frozen=True):
     ]
     since: Annotated[
         Annotated[str, Meta(max_length=64)],
-        about("start: a duration such as 30s, or a time such as '01-31 12:00:00'"),
+        about("duration such as 30s, or start time such as '01-31 12:00:00'"),
     ] = "1m"
     maxLines: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_LOG_LINES)],
@@ -193,7 +197,7 @@ class SwipeParams(EffectParams, frozen=True):
 
 
 @_acting(
-    "drag", "Press a node or a point long, drag it to another, and release it.", "scroll", performs=("click",)
+    "drag", "Long-press a node or a point, drag it to another, and release it.", "scroll", performs=("click",)
 )
 class DragParams(EffectParams, frozen=True):
     matcher: OptionalTarget = UNSET
@@ -274,7 +278,7 @@ class WaitForAnyParams(Params, frozen=True):
     selectors: Annotated[
         tuple[NodeSelector, ...],
         Meta(min_length=1, max_length=_MAX_SELECTORS),
-        about("selectors, the first that matches counts", not_cli=True),
+        about("selectors to wait for; the first that matches counts", not_cli=True),
     ]
     timeoutMs: WaitMs = DEFAULT_WAIT_MS
 

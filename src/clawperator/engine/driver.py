@@ -179,7 +179,7 @@ class GestureInput(Protocol):
     """Optional: gestures beyond a tap and a swipe."""
 
     def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool:
-        """Press long, move and release."""
+        """Long-press, move and release."""
         ...
 
     def double_tap(self, x: int, y: int) -> bool: ...

@@ -212,7 +212,8 @@ class SavedSnapshot(Struct, frozen=True, kw_only=True):
 
 class IntentOptions(Struct, frozen=True, kw_only=True):
     extraStrings: Annotated[
-        dict[str, str], about("extra; the value is a text", flag="--extra-string", metavar="<name=value>")
+        dict[str, str],
+        about("intent extras with string values, by name", flag="--extra-string", metavar="<name=value>"),
     ] = {}
     allowScheme: AllowScheme = []
 
@@ -253,6 +254,9 @@ def _permission(name: str, action: str) -> ActionCommand:
     )
 
 
+_LIST_FORMATS = "--all prints a list and needs a stated format: --json, --output json or --output text."
+_NEEDS_REFERENCE = "e12 stands for a reference that 'clawperator snapshot --view outline' printed."
+_NEEDS_FIELD = "The examples need a text field on the screen."
 _MATCHER, _APP, _DIRECTION = ("matcher",), ("applicationId",), ("direction",)
 
 _ROWS = (
@@ -279,11 +283,12 @@ _ROWS = (
         examples=(
             'clawperator click --text "Connected devices"',
             "clawperator click e12",
-            'clawperator click --class Switch --right-of "Wi-Fi"',
+            'clawperator click --role button --below "Connected devices"',
             "clawperator click --coordinate 540 1200 --long --duration 1500",
             'clawperator click --text Display --expect-text "Dark theme"',
             "clawperator click --text Display --evidence evidence",
         ),
+        notes=_NEEDS_REFERENCE,
         replaces=("action click",),
     ),
     ActionCommand(
@@ -321,7 +326,7 @@ _ROWS = (
         ),
         notes=(
             "Select the field with any selector flag except --text. Without one it is the focused field.\n"
-            "A secret is in no argument, plan, log or result of this computer."
+            "A secret is in no argument, plan, log or result of this computer.\n" + _NEEDS_FIELD
         ),
         replaces=("action type",),
     ),
@@ -330,7 +335,7 @@ _ROWS = (
         action="read_text",
         needs=(_MATCHER,),
         examples=("clawperator read --id android:id/title", "clawperator read --role text --all --json"),
-        notes="--all needs --json or --output text.",
+        notes=_LIST_FORMATS,
         replaces=("action read",),
     ),
     ActionCommand(
@@ -365,7 +370,10 @@ _ROWS = (
             "clawperator query --text Display --suggest",
             "clawperator query --file snapshot.json --state checked",
         ),
-        notes="Without a selector it lists every element that can be seen or touched.",
+        notes=(
+            "Without a selector it lists every element that can be seen or touched.\n"
+            "'clawperator snapshot --json > snapshot.json' saves a snapshot."
+        ),
         handler="clawperator.cli.actions:query",
     ),
     ActionCommand(
@@ -419,7 +427,7 @@ _ROWS = (
         build=_read_value,
         needs=(("textEquals", "resourceId", "contentDescEquals"),),
         examples=('clawperator read-value --label "Android version"',),
-        notes="--all needs --json or --output text.",
+        notes=f"{_LIST_FORMATS}\nThe example is for the page 'About phone' of Settings.",
     ),
     ActionCommand(
         name="swipe",
@@ -437,20 +445,21 @@ _ROWS = (
         needs=(("matcher", "start"), ("toMatcher", "end")),
         examples=(
             "clawperator drag --from 540 1600 --to 540 600",
-            "clawperator drag --text Settings --to 540 600",
+            "clawperator drag --text Display --to 540 600",
         ),
     ),
     ActionCommand(
         name="double-tap",
         action="double_tap",
         needs=(("matcher", "coordinate"),),
-        examples=("clawperator double-tap e12", "clawperator double-tap --coordinate 540 1200"),
+        examples=("clawperator double-tap --coordinate 540 1200", "clawperator double-tap e12"),
+        notes=_NEEDS_REFERENCE,
     ),
     ActionCommand(
         name="submit",
         action="submit_text",
         examples=("clawperator submit", "clawperator submit --role textfield"),
-        notes="Without an element it submits the field that has the input focus.",
+        notes=f"Without an element it submits the field that has the input focus.\n{_NEEDS_FIELD}",
     ),
     ActionCommand(
         name="rotate",
@@ -515,6 +524,12 @@ _ROWS = (
             "clawperator exec plan.json",
             "clawperator exec plan.json --validate-only",
             "clawperator exec - --dry-run < plan.json",
+        ),
+        notes=(
+            "An example of a plan.json; 'clawperator schema execution' describes every field:\n"
+            '{"commandId": "first", "taskId": "first", "source": "me", "timeoutMs": 30000,\n'
+            '"expectedFormat": "android-ui-automator", "actions": [\n'
+            '{"id": "home", "type": "press_key", "params": {"key": "home"}}]}'
         ),
     ),
 )

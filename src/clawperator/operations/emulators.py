@@ -63,10 +63,10 @@ def inspect(params: AvdParams, _: "Caller") -> Avd:
 class CreateAvdParams(AvdParams, frozen=True, kw_only=True):
     """Create a virtual device with its system image."""
 
-    api_level: Annotated[int | UnsetType, about("API level; only the supported one", rare=True)] = UNSET
-    abi: Annotated[str | UnsetType, about("ABI; only that of this computer", rare=True)] = UNSET
-    device_profile: Annotated[str | UnsetType, about("device profile; only the supported one", rare=True)] = UNSET
-    play_store: Annotated[bool | UnsetType, about("with the Play Store; always", rare=True)] = UNSET
+    api_level: Annotated[int | UnsetType, about(f"API level, only {API_LEVEL}", rare=True)] = UNSET
+    abi: Annotated[str | UnsetType, about("ABI, only that of this computer", rare=True)] = UNSET
+    device_profile: Annotated[str | UnsetType, about(f"device profile, only {PROFILE}", rare=True)] = UNSET
+    play_store: Annotated[bool | UnsetType, about("include the Play Store (always on)", rare=True)] = UNSET
 
 
 @operation(
@@ -78,6 +78,7 @@ class CreateAvdParams(AvdParams, frozen=True, kw_only=True):
     route="POST /android/emulators/create",
     errors=("EMULATOR_UNSUPPORTED", *_ERRORS),
     seconds=HOUR_SECONDS,
+    examples=("clawperator emulator create", "clawperator emulator create --name test"),
     notes="An existing one is not overwritten. The SDK's licences are accepted.",
 )
 def create(params: CreateAvdParams, _: "Caller") -> Avd:
@@ -103,6 +104,7 @@ def create(params: CreateAvdParams, _: "Caller") -> Avd:
     route="POST /android/emulators/{name}/start",
     errors=("EMULATOR_ALREADY_RUNNING", *_ERRORS),
     seconds=LONG_SECONDS,
+    examples=("clawperator emulator start",),
 )
 def start(params: AvdParams, caller: "Caller") -> emulators.StartedEmulator:
     return emulators.start_emulator(params.name, _timeouts(caller))
@@ -124,6 +126,7 @@ class StoppedEmulator(Struct, frozen=True):
     route="POST /android/emulators/{name}/stop",
     errors=("EMULATOR_NOT_RUNNING", *_ERRORS),
     seconds=LONG_SECONDS,
+    examples=("clawperator emulator stop",),
 )
 def stop(params: AvdParams, _: "Caller") -> dict[str, object]:
     return emulators.stop_emulator(params.name)
@@ -145,6 +148,7 @@ class DeletedEmulator(Struct, frozen=True):
     route="DELETE /android/emulators/{name}",
     errors=("EMULATOR_ALREADY_RUNNING", *_ERRORS),
     seconds=LONG_SECONDS,
+    examples=("clawperator emulator delete",),
 )
 def delete(params: AvdParams, _: "Caller") -> dict[str, object]:
     return emulators.delete_avd(params.name)
@@ -162,6 +166,7 @@ class EmulatorList(Struct, frozen=True):
     text=_TEXT + "emulators_blocks",
     route="GET /android/emulators/running",
     errors=("ANDROID_SDK_TOOL_MISSING",),
+    examples=("clawperator emulator status",),
 )
 def status(_: NoParams, __: "Caller") -> EmulatorList:
     return EmulatorList(emulators.running_emulators())
@@ -179,6 +184,7 @@ def status(_: NoParams, __: "Caller") -> EmulatorList:
     route="POST /android/provision/emulator",
     errors=("EMULATOR_UNSUPPORTED", "ANDROID_SDK_TOOL_MISSING"),
     seconds=HOUR_SECONDS,
+    examples=("clawperator emulator provision",),
 )
 def provision(params: AvdParams, caller: "Caller") -> emulators.Provisioned:
     return emulators.provision(params.name, _timeouts(caller))

@@ -39,7 +39,7 @@ JunitFile = Annotated[
 EvidenceFolder = Annotated[
     FilePath | UnsetType,
     about(
-        "keep the document, and tree and picture before and after, in a new folder in this one",
+        "save the result, and the screen before and after, in a new subfolder of this folder",
         metavar="<folder>",
         path="out",
         raises="act",

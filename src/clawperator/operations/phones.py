@@ -95,7 +95,7 @@ class StartedPhone(Struct, frozen=True):
     tool_alias="start_phone",
     examples=("clawperator phone start", "clawperator phone start shop --seed 7 --fault latency=50"),
     notes="The phone keeps running after the shell exits. After a crash it restarts with its files. "
-    "The next start has the same apps and the Operator of --operator-package, unless others are given.",
+    "The next start uses the same apps and Operator package, unless others are given.",
 )
 def start(params: StartPhoneParams, caller: "Caller") -> dict[str, Any]:
     from clawperator.device.simulated_phones import start_simulated
@@ -369,7 +369,7 @@ class SavedScreenshot(Struct, frozen=True):
     text=_TEXT + "screenshot_blocks",
     route="POST /phones/{serial}/screenshot",
     errors=("SCREENSHOT_NOT_SAVED", *_PHONE),
-    examples=("clawperator phone screenshot --path screen.png", "clawperator phone screenshot shop"),
+    examples=("clawperator phone screenshot --path screen.png", "clawperator phone screenshot claw-1"),
     notes=_WHICH,
 )
 def screenshot(params: PhoneScreenshotParams, _: "Caller") -> SavedScreenshot:

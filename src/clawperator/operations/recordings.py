@@ -254,10 +254,12 @@ def _declared(params: CompareParams, _: "Caller") -> CompareParams:
     seconds=LONG_SECONDS,
     tool="recording",
     examples=(
-        "clawperator recording compare --baseline demo.export.json --result demo.skills-run.json",
-        "clawperator recording compare --baseline demo.export.json --result demo.export.json",
+        "clawperator recording compare --baseline demo.export.json --result run.json",
+        "clawperator recording compare --baseline demo.export.json --result replay.json --strategy derived",
     ),
-    notes="Exit 0 for literal_match, semantic_match and outcome_matches_path_differs, else 1.",
+    notes="Exit 0 for literal_match, semantic_match and outcome_matches_path_differs, else 1.\n"
+    "Save a run with 'clawperator skills run <id> > run.json', a replay with\n"
+    "'clawperator recording replay --input <recording> > replay.json'.",
 )
 def compare(params: CompareParams, _: "Caller") -> "CompareReport":
     from clawperator.recording.compare.compare import compare_recording
@@ -329,7 +331,7 @@ def _step_error(result: "ReplayPlan | ReplayReport", _: "Caller") -> ClawError |
     around="clawperator.cli.handlers.runs:replay",
     examples=("clawperator recording replay --input ./recordings/demo.ndjson --dry-run",),
     notes="The apps that the recording opens are closed first, so that they start at their first page.\n"
-    "Their data stay. Exit 1 when a step could not be verified.",
+    "Their data is kept. Exit 1 when a step could not be verified.",
 )
 def replay(params: ReplayParams, caller: "Caller") -> "ReplayPlan | ReplayReport":
     from clawperator.replay.demonstration import open_demonstration, plan_replay

@@ -49,10 +49,11 @@ def _beside(params: ReportParams, _: "Caller") -> ReportParams:
     seconds=LONG_SECONDS,
     examples=(
         "clawperator report ./recordings/demo.ndjson",
-        "clawperator report ./recordings/demo.ndjson --compare demo.skills-run.json --out demo.html",
+        "clawperator report ./recordings/demo.ndjson --compare run.json --out demo.html",
     ),
     notes="<path> is a recording (.ndjson), its export, the saved output of 'recording replay' or of 'skills run\n"
-    "--json', or a folder that --evidence made. The report is one file and loads nothing from anywhere.",
+    "--json', or a folder that --evidence made. The report is one file and loads nothing from anywhere.\n"
+    "Save a run to compare with 'clawperator skills run <id> > run.json'.",
 )
 def report(params: ReportParams, _: "Caller") -> "ReportResult":
     from clawperator.report.write import write_report

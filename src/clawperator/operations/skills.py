@@ -323,7 +323,7 @@ class RunSkillParams(Params, frozen=True, kw_only=True):
     skill: SkillId
     args: Annotated[
         list[str] | dict[str, str | int | float | bool],
-        about("arguments, by position or by name", word=2, metavar="-- <argument>"),
+        about("arguments of the script, by position or by name", word=2, metavar="-- <argument>"),
     ] = []
     timeout_ms: Annotated[
         Annotated[int, Meta(ge=1, le=_MAX_TIMEOUT_MS)] | UnsetType,

@@ -35,7 +35,7 @@ CLAW: Mapping[str, str] = {
 }
 # Agents cannot run these, so they are in no inventory.
 FOR_USERS = ("trust",)
-READS_STDIN = "A prompt of - is read from stdin."
+READS_STDIN = "If the prompt is -, it is read from stdin."
 
 Count = Annotated[int, Meta(ge=0)]
 Prompt = Annotated[str, about("the prompt", word=1)]

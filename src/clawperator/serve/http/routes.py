@@ -254,7 +254,7 @@ ROUTES: tuple[HttpRoute, ...] = (
     _touch_route("POST /touch", "Touch the screen as a user.", page.touch),
     _touch_route("POST /press", "Press a key as a user.", page.press),
     _touch_route("POST /type", "Type text as a user.", page.type_text),
-    _touch_route("POST /close", "Close an app. Its data stay.", page.close_app),
+    _touch_route("POST /close", "Close an app. Its data is kept.", page.close_app),
     # Recordings
     _action_route(
         "POST /recordings/start",

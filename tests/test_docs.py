@@ -520,7 +520,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path, run_d
     assert made.returncode == 0, made.stdout
     shutil.copytree(demo_folder / "demo", folder / "demo")
     made = shell(
-        "mkdir recordings && cp demo/plan.json . && cp demo/faithful.skills-run.json demo.skills-run.json && "
+        "mkdir recordings && cp demo/plan.json . && cp demo/faithful.skills-run.json run.json && "
         "cp demo/recordings/solar.export.json demo.export.json",
         folder,
     )
@@ -533,6 +533,8 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path, run_d
 
 EXAMPLES = [example for _, command in leaves() for example in command.examples]
 FETCHING = [e for e in EXAMPLES if re.search(r"skills (install|update|sync)", e)]
+# These would change the emulators of this computer.
+WITH_EMULATORS = [e for e in EXAMPLES if re.search(r"emulator (create|start|stop|delete|status|provision)", e)]
 CLAW_EXAMPLES = [example for command in claw_commands() for example in command.examples]
 
 
@@ -561,13 +563,13 @@ WITHOUT_SCREEN = frozenset(
 BEFORE = {
     "click e12": OUTLINE,
     "double-tap e12": OUTLINE,
-    'click --class Switch --right-of "Wi-Fi"': (
-        f"{SETTINGS} && clawperator click --text 'Network & internet' && clawperator click --text Internet"
-    ),
     "query --file snapshot.json --state checked": f"{SETTINGS} && clawperator snapshot > snapshot.json",
     "type": SEARCH,
     "submit": f"{SEARCH} && clawperator type music --role textfield",
     "read-value": f"{SETTINGS} && clawperator scroll-and-click --text 'About phone'",
+    "recording compare --baseline demo.export.json --result replay.json": (
+        "clawperator recording replay --input recordings/demo.ndjson > replay.json"
+    ),
     "recording start": "clawperator phone reset",
     "recording stop": "clawperator phone reset && clawperator recording start --session-id demo",
     "recording pull": (
@@ -596,7 +598,8 @@ def test_examples_in_the_help_of_commands_that_fetch_skills_work(
 
 
 @pytest.mark.parametrize(
-    "command", [e for e in EXAMPLES if " phone " not in e and " pair " not in e and e not in FETCHING]
+    "command",
+    [e for e in EXAMPLES if " phone " not in e and " pair " not in e and e not in (*FETCHING, *WITH_EMULATORS)],
 )
 def test_examples_in_the_help_work(command: str, workplace: Path) -> None:
     words = command.split()[1:]

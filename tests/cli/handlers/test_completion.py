@@ -234,6 +234,32 @@ def test_a_flag_is_offered_once_unless_it_repeats() -> None:
     assert "--pass-env" in names("claw bootstrap --pass-env HOME --")
 
 
+@pytest.mark.usefixtures("no_devices")
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("clawperator phone fault ", "latency"),
+        ("clawperator schema ", "compare-report"),
+        ("clawperator schema ", "tools"),
+        ("clawperator mcp config ", "cursor"),
+        ("clawperator skills run ", "com.android.settings.overview"),
+        ("clawperator skills get ", "com.android.settings.overview"),
+        ("claw exec-tool ", "open_app"),
+        ("claw show-tool ", "open_app"),
+        ("clawperator help recording ", "replay"),
+    ],
+)
+def test_names_are_offered(line: str, name: str) -> None:
+    assert name in names(line)
+    assert not any(one.startswith("-") for one in names(line))
+    assert all(one.startswith("-") for one in names(f"{line}{name} "))
+
+
+def test_no_skill_is_offered_when_the_registry_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAWPERATOR_SKILLS_REGISTRY", "nowhere.json")
+    assert all(one.startswith("-") for one in names("clawperator skills run "))
+
+
 def test_the_values_of_a_flag_are_those_of_its_command() -> None:
     assert names("clawperator wait --quiet ") == []
     assert "--brain" in names("claw bootstrap --quiet --")

@@ -7,7 +7,7 @@ Synonyms and aliases are understood, but not offered.
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from clawperator.cli.command_line import Call, TextResult
@@ -125,7 +125,8 @@ class _Line:
         self.values = 0  # that the last flag still takes
         self._last_flag: Flag | None = None
         self._given: set[str] = set()
-        self._words = 0
+        self._names: list[str] = []  # of the command, and the words after it
+        self._words: list[str] = []
 
     def read(self, word: str) -> None:
         if self.values:
@@ -140,9 +141,10 @@ class _Line:
                 self.values = 0 if equals else flag.values
         elif not self._words and (named := self._find(word)):
             self._command = named
+            self._names.append(named.name)
             self.flags = by_name((*self._shared, *named.flags))
         else:
-            self._words += 1
+            self._words.append(word)
 
     def _find(self, word: str) -> Command | None:
         if self._command is None:
@@ -156,7 +158,7 @@ class _Line:
         if not current.startswith("-"):
             if command is None or command.family:
                 return _described(command.subcommands if command else self._commands)
-            found = [] if self._words else self._word_values(command)
+            found = self._word_values(command)
             if found:
                 return found
         flags = {flag.name: flag for flag in (*(command.flags if command else ()), *self._shared)}.values()
@@ -164,7 +166,11 @@ class _Line:
 
     def _word_values(self, command: Command) -> list[Candidate]:
         if command.name == "help":
-            return _described(self._commands)
+            family = next((one for one in self._commands if self._words == [one.name]), None)
+            return _described(family.subcommands if family else () if self._words else self._commands)
+        named = _NAMED.get(" ".join((*self._names, *self._words)))
+        if named or self._words:
+            return list(named()) if named else []
         paths = (FILES,) if command.word_path else ()
         serials = _serials() if "<serial>" in command.usage else ()
         return [(text, "") for text in (*command.word_choices, *paths, *serials)]
@@ -172,6 +178,49 @@ class _Line:
 
 def _described(commands: Iterable[Command]) -> list[Candidate]:
     return [(command.name, command.summary) for command in commands]
+
+
+def _faults() -> Iterator[Candidate]:
+    from clawperator.phone.core.faults import FAULTS
+
+    return ((name, fault.description) for name, fault in FAULTS.items())
+
+
+def _schemas() -> Iterator[Candidate]:
+    from clawperator.schemas import list_schemas
+
+    yield from ((row["name"], row["description"]) for row in list_schemas())
+    yield "tools", "the tool schemas for function calling"
+
+
+def _mcp_clients() -> Iterator[Candidate]:
+    from clawperator.serve.mcp.client_config import CLIENTS
+
+    return ((name, client.title) for name, client in CLIENTS.items())
+
+
+def _skills() -> Iterator[Candidate]:
+    """The skills of the registry that is used without ``--registry``."""
+    from clawperator.skills.registry import open_registry
+
+    with suppress(ClawError):
+        yield from ((str(entry.get("id")), "") for entry in open_registry().entries)
+
+
+def _tools() -> Iterator[Candidate]:
+    from clawperator.agent.tools.builtin import builtin_tools
+
+    return ((tool.name, tool.responsibility) for tool in builtin_tools())
+
+
+# What the next word can name, by the names of the command and the words after them.
+_NAMED: Mapping[str, Callable[[], Iterator[Candidate]]] = {
+    "phone fault": _faults,
+    "schema": _schemas,
+    "mcp config": _mcp_clients,
+    **dict.fromkeys(("skills get", "skills run", "skills validate", "skills compile-artifact"), _skills),
+    **dict.fromkeys(("exec-tool", "show-tool"), _tools),
+}
 
 
 def _flag_values(flag: Flag) -> list[Candidate]:

@@ -39,6 +39,7 @@ from clawperator.policy.rules import Policy, encode_policy, read_rule
 from clawperator.replay.planner import ReplayAction
 from clawperator.serve.access import open_access
 from clawperator.serve.http.calls import Services, Workers, perform
+from clawperator.serve.http.errors import DeviceFailure
 from clawperator.serve.http.routes import ROUTES
 from clawperator.serve.http.sse import EventHub
 from clawperator.serve.page.live_recordings import LiveRecordings
@@ -180,6 +181,8 @@ def by_route(name: str, body: dict[str, Any], given: Policy) -> str:
     request, work = msgspec.convert(body, route.request), route.work
     try:
         return raised(lambda: perform(services, request, work, 20))
+    except DeviceFailure as e:
+        return e.error.code
     finally:
         services.screens.close()
 

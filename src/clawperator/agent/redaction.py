@@ -200,7 +200,7 @@ def environment_secrets(environment: Mapping[str, str] | None = None) -> tuple[s
 
 def host_secrets() -> tuple[str, ...]:
     """The secrets of this computer: those of the environment, and those that the user declares."""
-    from clawperator.device.run.secrets import known_secrets
+    from clawperator._base.secrets import known_secrets
 
     return (*environment_secrets(), *known_secrets())
 

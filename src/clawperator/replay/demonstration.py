@@ -9,9 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from clawperator._base.files import open_regular, unusable_file
+from clawperator._base.secrets import known_secrets
 from clawperator.api.phone import ConnectedPhone
 from clawperator.device.run.evidence import masked_tree
-from clawperator.device.run.secrets import known_secrets, unmasked
+from clawperator.device.run.secrets import unmasked
 from clawperator.errors import ClawError
 from clawperator.policy.gate import check_actions
 from clawperator.recording.compare.checkpoints import derive_checkpoints

@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from clawperator._base.secrets import known_secrets
 from clawperator.api.phone import AndroidPhone
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Plan, validate
 from clawperator.contract.results import ResultEnvelope
-from clawperator.device.run.secrets import SecretReader, known_secrets
+from clawperator.device.run.secrets import SecretReader
 from clawperator.errors import ClawError
 from clawperator.report.builder import PageBuilder, ReportParts, RowScreens, RowStatus, action_row
 from clawperator.report.page import PageList, PageRow, Verdict, seconds

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, MsgspecError, Struct, UnsetType
 
 from clawperator._base.files import is_same_file, open_regular, unusable_file, why
-from clawperator.device.run.secrets import known_secrets
+from clawperator._base.secrets import known_secrets
 from clawperator.errors import ClawError
 from clawperator.recording.export import HEAD_BYTES, is_export
 from clawperator.recording.reader import Recording

@@ -19,11 +19,11 @@ from clawperator._base.deadline import Deadline
 from clawperator._base.environment import child_environment
 from clawperator._base.files import why
 from clawperator._base.notes import show_status
+from clawperator._base.secrets import known_secrets
 from clawperator._base.text import is_encodable
 from clawperator.contract.skill_result import FRAME_MARKER, SkillResult, check_version
 from clawperator.device.discovery import known_device, require_awake
 from clawperator.device.run.host_log import log_event
-from clawperator.device.run.secrets import known_secrets
 from clawperator.device.settings import enabled_operator, named_operator
 from clawperator.device.uri_schemes import SCHEMES_VARIABLE, read_schemes
 from clawperator.errors import ClawError

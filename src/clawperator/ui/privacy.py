@@ -1,7 +1,7 @@
 """Password fields and entered secrets: recognise and mask them."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from clawperator._base.text import is_blank, literal_pattern
+from clawperator.errors import ClawError
 from clawperator.ui.node import HIDDEN, Hierarchy, Node
 
 _T = TypeVar("_T")
@@ -92,6 +93,15 @@ def mask(document: _T, secrets: Iterable[str]) -> _T:
             todo += [(getattr(value, k), partial(force_setattr, fields, k)) for k in value.__struct_fields__]
     masked: _T = root[0]
     return masked
+
+
+def mask_error(error: ClawError, secrets: Sequence[str]) -> ClawError:
+    """The error with four dots for each secret in its texts; the same object when there are no secrets."""
+    if not secrets:
+        return error
+    shown = (error.message, error.own_hint, error.details, error.extra)
+    message, hint, details, extra = mask(shown, secrets)
+    return error.with_(message=message, hint=hint, details=details, extra=extra)
 
 
 @lru_cache(maxsize=16)

@@ -8,16 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from clawperator._base.secrets import declared_texts
 from clawperator.contract.action_params import TextSource
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.results import ResultEnvelope, StepResult
-from clawperator.device.run.secrets import (
-    SecretReader,
-    active_recording,
-    declared_texts,
-    is_declared,
-    note_recordings,
-)
+from clawperator.device.run.secrets import SecretReader, active_recording, is_declared, note_recordings
 from clawperator.errors import ClawError
 from clawperator.policy.gate import PolicyGate, enforcing
 from clawperator.policy.rules import Policy

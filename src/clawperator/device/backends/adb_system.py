@@ -139,7 +139,7 @@ class AdbSystem(AdbShell):
 
         ``LOGCAT_UNAVAILABLE`` when the log cannot be read, or has no line of any app.
         """
-        from clawperator.device.run.secrets import declared_texts
+        from clawperator._base.secrets import declared_texts
         from clawperator.ui.privacy import mask
 
         lines = self._log_lines(package, self._log_start(since))

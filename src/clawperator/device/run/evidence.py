@@ -20,12 +20,13 @@ from msgspec.structs import asdict
 from clawperator._base.deadline import limited
 from clawperator._base.files import AtomicFile, make_private_folder, why
 from clawperator._base.notes import listening
+from clawperator._base.secrets import known_secrets
 from clawperator.contract.commands import BackendName
 from clawperator.contract.execution import single_action, validate
 from clawperator.device.adb.client import Device
 from clawperator.device.adb.screencap import capture_png
 from clawperator.device.run.run import run_plan
-from clawperator.device.run.secrets import known_secrets, unmasked
+from clawperator.device.run.secrets import unmasked
 from clawperator.errors import ClawError
 from clawperator.policy.gate import PolicyGate, approve, check_actions, enforcing, inherited_policy
 from clawperator.ui.node import Hierarchy

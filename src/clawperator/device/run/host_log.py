@@ -51,7 +51,7 @@ def log_event(event: str, message: str = "", *, level: Level = "info", **fields:
         head = {"ts": utc_timestamp(now), "level": level, "event": event, "message": message or event}
         line: dict[str, Value] = {k: v for k, v in (*head.items(), *fields.items()) if v is not None}
         if has_config():
-            from clawperator.device.run.secrets import known_secrets
+            from clawperator._base.secrets import known_secrets
             from clawperator.ui.privacy import mask
 
             line = mask(line, known_secrets())

@@ -114,7 +114,7 @@ class References:
         """The declared secrets, which are masked in every screen that is kept or recognised."""
         if not has_config():
             return ()
-        from clawperator.device.run.secrets import known_secrets
+        from clawperator._base.secrets import known_secrets
 
         return known_secrets()
 

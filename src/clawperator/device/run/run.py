@@ -160,7 +160,8 @@ def _secrets(plan: Plan, device: Device) -> "SecretReader | None":
     actions = plan.execution.actions
     if all(getattr(action.params, "textFrom", UNSET) is UNSET for action in actions) and not has_config():
         return None
-    from clawperator.device.run.secrets import SecretReader, declared_texts, is_unmasked
+    from clawperator._base.secrets import declared_texts
+    from clawperator.device.run.secrets import SecretReader, is_unmasked
 
     return SecretReader(device.serial, () if is_unmasked.get() else declared_texts())
 

@@ -4,26 +4,30 @@ The recordings that this host started are noted in the product home, because an 
 """
 
 import os
-import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from msgspec.structs import replace
 
-from clawperator._base.files import AtomicFile, make_private_folder, open_regular, why
-from clawperator._base.home import config_file, has_config, product_home
+from clawperator._base.files import AtomicFile, make_private_folder
+from clawperator._base.home import config_file, product_home
+from clawperator._base.secrets import (
+    MAX_SECRET_LENGTH,
+    TOO_LONG,
+    declared_files,
+    declared_sources,
+    read_secret_file,
+    secret_error,
+    unavailable,
+)
 from clawperator.contract.action_params import SESSION_ID, TextSource
 from clawperator.contract.actions import ACTIONS
-from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 from clawperator.contract.results import ResultEnvelope, StepResult
 from clawperator.errors import ClawError
 from clawperator.policy.gate import policy_in_force
-from clawperator.ui.privacy import mask
+from clawperator.ui.privacy import mask, mask_error
 
-# Four bytes per character, and the end of the line.
-_MAX_FILE_BYTES = 4 * MAX_MATCHER_VALUE_LENGTH + 2
-_TOO_LONG = f"it is longer than {MAX_MATCHER_VALUE_LENGTH} characters"
 is_unmasked: ContextVar[bool] = ContextVar("unmasked", default=False)
 
 
@@ -42,12 +46,12 @@ class SecretReader:
         name = source.env if isinstance(source.env, str) else source.file
         assert isinstance(name, str)
         _check_allowed(source)
-        text = _read_file(name) if isinstance(source.file, str) else os.environ.get(name)
+        text = read_secret_file(name) if isinstance(source.file, str) else os.environ.get(name)
         if not text:
             what = "file is empty" if isinstance(source.file, str) else "environment variable is not set"
-            raise _unavailable(name, f"the {what}")
-        if len(text) > MAX_MATCHER_VALUE_LENGTH:
-            raise _unavailable(name, _TOO_LONG)
+            raise unavailable(name, f"the {what}")
+        if len(text) > MAX_SECRET_LENGTH:
+            raise unavailable(name, TOO_LONG)
         self._texts.append(text)
         return text
 
@@ -57,11 +61,7 @@ class SecretReader:
 
     def mask_error(self, error: ClawError) -> ClawError:
         """The error with four dots for each secret: it may quote lines of the device's log."""
-        if not self._texts:
-            return error
-        shown = (error.message, error.own_hint, error.details, error.extra)
-        message, hint, details, extra = mask(shown, self._texts)
-        return error.with_(message=message, hint=hint, details=details, extra=extra)
+        return mask_error(error, self._texts)
 
     def active_recording(self) -> str | None:
         return active_recording(self._serial)
@@ -126,72 +126,12 @@ def _check_allowed(source: TextSource) -> None:
         return
     name = source.env if isinstance(source.env, str) else os.path.abspath(str(source.file))
     hint = f'The user allows it with secrets = ["{name}"] in {config_file()}.'
-    raise _error("PERMISSION_DENIED", name, f"agents may not read the secret {name}", hint)
+    raise secret_error("PERMISSION_DENIED", name, f"agents may not read the secret {name}", hint)
 
 
 def is_declared(source: TextSource) -> bool:
     """Whether the user's ``secrets`` setting names this variable, or this file by its absolute path."""
     if isinstance(source.env, str):
-        return source.env in _declared()
+        return source.env in declared_sources()
     path = os.path.realpath(str(source.file))
-    return any(path == os.path.realpath(file) for file in _declared_files())
-
-
-def declared_texts() -> list[str]:
-    """The texts of the ``secrets`` setting that can be read."""
-    values = [value for name in _declared() if (value := os.environ.get(name))]
-    for path in _declared_files():
-        try:
-            values.append(_read_file(path))
-        except ClawError:  # it cannot be entered either
-            continue
-    return values
-
-
-def known_secrets() -> list[str]:
-    """The declared texts; none when the setting is invalid, which the run reports if it needs it."""
-    try:
-        return declared_texts() if has_config() else []
-    except ClawError:
-        return []
-
-
-def _declared() -> Sequence[str]:
-    """The names and paths of the ``secrets`` setting."""
-    from clawperator._base.config import read_config  # reading TOML would cost every recording some milliseconds
-
-    return read_config().secrets
-
-
-def _declared_files() -> list[str]:
-    """A relative path does not count: the working folder of an agent would decide which file it is."""
-    paths = (os.path.expanduser(name) for name in _declared())
-    return [path for path in paths if os.path.isabs(path)]
-
-
-def _read_file(path: str) -> str:
-    try:
-        with open_regular(path) as file:
-            mode = os.fstat(file.fileno()).st_mode
-            if mode & (stat.S_IRWXG | stat.S_IRWXO):
-                message, hint = f"other users may read {path}", f"Run 'chmod 600 {path}'."
-                raise _error("SECRET_UNAVAILABLE", path, message, hint)
-            data = file.read(_MAX_FILE_BYTES + 1)
-        if len(data) > _MAX_FILE_BYTES:
-            raise _unavailable(path, _TOO_LONG)
-        text = data.decode()
-    except (OSError, ValueError) as e:
-        raise _unavailable(path, why(e) if isinstance(e, OSError) else "it is not UTF-8 text") from None
-    line, _, rest = text.partition("\n")
-    if rest.strip():
-        raise _unavailable(path, "it has more than one line")
-    return line.removesuffix("\r")
-
-
-def _unavailable(name: str, reason: str) -> ClawError:
-    hint = "Export the variable, or write the text into a file of one line that only you can read."
-    return _error("SECRET_UNAVAILABLE", name, f"cannot read the secret {name}: {reason}", hint)
-
-
-def _error(code: str, name: str, message: str, hint: str) -> ClawError:
-    return ClawError(code, message, hint=hint, operation="secret", target=name)
+    return any(path == os.path.realpath(file) for file in declared_files())

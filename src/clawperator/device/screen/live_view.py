@@ -15,6 +15,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from clawperator._base.deadline import Deadline
+from clawperator._base.secrets import known_secrets
 from clawperator._base.text import utc_timestamp
 from clawperator.contract.action_params import KeyName
 from clawperator.contract.commands import BackendName
@@ -25,7 +26,7 @@ from clawperator.device.adb.screencap import capture_png
 from clawperator.device.run.lease import lease
 from clawperator.device.run.references import References
 from clawperator.device.run.run import run_plan
-from clawperator.device.run.secrets import active_recording, known_secrets
+from clawperator.device.run.secrets import active_recording
 from clawperator.device.screen.snapshot_views import numbered_outline, outline_changes
 from clawperator.errors import CODES, ClawError
 from clawperator.phone.process.launch import control_phone

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from clawperator._base.secrets import known_secrets
 from clawperator.agent.tools.plans import confine_plan, naming_params, plan_secrets
 from clawperator.contract.action_params import changes_device
 from clawperator.contract.actions import ACTIONS
@@ -13,7 +14,7 @@ from clawperator.contract.execution import Plan, new_command_id, new_execution, 
 from clawperator.contract.results import ExecutionResult, ResultEnvelope
 from clawperator.device.discovery import resolve_device
 from clawperator.device.run.run import run_plan
-from clawperator.device.run.secrets import known_secrets, mask_envelope
+from clawperator.device.run.secrets import mask_envelope
 from clawperator.errors import ClawError
 from clawperator.operations.hints import translate
 from clawperator.operations.model import copied_fields

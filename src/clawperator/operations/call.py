@@ -2,7 +2,8 @@
 
 In this order: rules between parameters; the policy, on every name of the operation, so that a denial touches
 nothing; every given path inside the caller's folder; files and phones that the parameters leave open; derived
-outputs; all paths again; the policy again, on what was found; the time limit; the operation itself.
+outputs; all paths again; the policy again, on what was found; the time limit; the operation itself; declared
+secrets masked in what it returns.
 """
 
 import os
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline, limited
 from clawperator._base.files import SPELLINGS, path_spellings
+from clawperator._base.secrets import known_secrets
 from clawperator.contract.commands import OPEN_SUBJECT, BackendName
 from clawperator.contract.fields import ParamField
 from clawperator.errors import ClawError
@@ -117,7 +119,18 @@ class ApprovedCall(Struct, frozen=True):
     params: Any
 
     def run(self, caller: Caller) -> Any:
-        """Run the operation, within the time of the caller."""
+        """Run the operation, within the time of the caller. Declared secrets are masked in its result or error."""
+        secrets = known_secrets()
+        if not secrets:
+            return self._run(caller)
+        from clawperator.ui.privacy import mask, mask_error
+
+        try:
+            return mask(self._run(caller), secrets)
+        except ClawError as e:
+            raise mask_error(e, secrets) from e.__cause__
+
+    def _run(self, caller: Caller) -> Any:
         remaining = caller.deadline.remaining
         with nullcontext() if remaining is None else limited(remaining):
             return self.operation.run(self.params, caller)

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from clawperator._base.files import Spill, open_regular, why
+from clawperator._base.secrets import known_secrets
 from clawperator._base.text import whole
 from clawperator.contract.limits import RECORDING_EXPORT_VERSION
 from clawperator.errors import ClawError, ClawperatorException
@@ -288,6 +289,7 @@ def export_recording(
     source = newest_recording(source)
     target = out or derived_path(source, ".export.json")
     include = snapshots == "include"
+    secrets = known_secrets()
     with (
         Recording(source, code="RECORDING_EXPORT_FAILED", progress=progress) as recording,
         open_output(target, source, "RECORDING_EXPORT_FAILED", make_folders=True) as result,
@@ -299,7 +301,7 @@ def export_recording(
             write(_head(recording.header, snapshots))
             tally = _Tally()
             listed = ListWriter(result.file)
-            masker = PasswordMasker()
+            masker = PasswordMasker(secrets)
             for event in events:
                 masker.mask(event)
                 since = tally.add(event)
@@ -392,19 +394,28 @@ HEAD_BYTES = 4_096
 
 
 def read_export_file(file: IO[bytes]) -> Export:
-    """The export in a file; ``ValueError`` with the reason when it is none.
+    """The export in a file, with declared secrets masked; ``ValueError`` with the reason when it is none.
 
     The events of a large one are read from the file whenever they are iterated over, and not kept in memory.
     """
+    secrets = known_secrets()
     if os.fstat(file.fileno()).st_size > LARGE_BYTES:
         try:
-            events = PagedList(file, "events", _EVENTS.decode)
-            rest = read_export(events.rest)
+            events = PagedList(file, "events", lambda page: _masked(_EVENTS.decode(page), secrets))
+            rest = _masked(read_export(events.rest), secrets)
         except NotPagedError:
             pass  # formatted in another way, or invalid: the whole document shows which
         else:
             return msgspec.structs.replace(rest, events=cast("list[ExportedEvent]", events))
-    return read_export(file.read())
+    return _masked(read_export(file.read()), secrets)
+
+
+def _masked(document: T, secrets: Sequence[str]) -> T:
+    if not secrets:
+        return document
+    from clawperator.ui.privacy import mask
+
+    return mask(document, secrets)
 
 
 def load_demonstration(path: str, *, snapshots: SnapshotMode = "omit") -> Export:

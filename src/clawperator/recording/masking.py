@@ -1,12 +1,14 @@
 """Masking of passwords in recordings: bullets in place of the text of password fields, in events and snapshots.
 
+Declared secrets are masked in both, whatever field they are in: four dots in place of each.
+
 A recorder may write what was typed into a password field. A text change does not name its field, so the field is
 the one that was clicked last, or the focused one on the last screen. A field that was a password field once stays
 one: its text may be shown later.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 from msgspec import Raw
@@ -52,10 +54,14 @@ def mask_screen(xml: str) -> str:
 
 
 class PasswordMasker:
-    """Masks the events of one recording, which come in order. ``count`` is how many texts it has masked."""
+    """Masks the events of one recording, which come in order. ``count`` is how many texts it has masked.
 
-    def __init__(self) -> None:
+    ``declared`` are further secrets, which are masked in every field.
+    """
+
+    def __init__(self, declared: Iterable[str] = ()) -> None:
         self.count = 0
+        self._declared = tuple(declared)
         self._click: ClickFacts | None = None
         self._screen: Screen = None
         self._is_password: bool | None = False  # whether text goes to a password field; None when not looked up
@@ -63,7 +69,14 @@ class PasswordMasker:
         self._secrets: dict[str, None] = {}  # what was typed into them
 
     def mask_event(self, event: EventFacts, screen: Screen) -> None:
-        """Mask the text of an event in place. ``screen`` is its snapshot, as JSON or as text."""
+        """Mask the texts of an event in place. ``screen`` is its snapshot, as JSON or as text."""
+        self._mask_password(event, screen)
+        if self._declared:
+            for name in event.__struct_fields__:
+                if isinstance(text := getattr(event, name), str):
+                    setattr(event, name, self._without_declared(text))
+
+    def _mask_password(self, event: EventFacts, screen: Screen) -> None:
         if isinstance(event, TextChangeFacts):
             if self._is_password is None:
                 self._is_password = self._types_password()
@@ -87,7 +100,7 @@ class PasswordMasker:
 
     def mask_snapshot(self, event: Event) -> None:
         """Mask the snapshot of an event that was masked before."""
-        if has_snapshot(event) and (self._secrets or _RAW_MARK in bytes(event.snapshot)):
+        if has_snapshot(event) and (self._secrets or self._declared or _RAW_MARK in bytes(event.snapshot)):
             xml = msgspec.json.decode(event.snapshot, type=str)
             masked = self.mask_xml(xml)
             if masked is not xml:
@@ -95,11 +108,19 @@ class PasswordMasker:
 
     def mask_xml(self, xml: str) -> str:
         """A snapshot with bullets in password fields and for texts that were typed into them."""
-        if _MARK not in xml and not self._secrets:
-            return xml
-        masked = _mask_nodes(xml, self._hides)
-        if masked == xml:
-            return xml
+        if _MARK in xml or self._secrets:
+            masked = _mask_nodes(xml, self._hides)
+            if masked != xml:
+                self.count += 1
+                xml = masked
+        return self._without_declared(xml) if self._declared else xml
+
+    def _without_declared(self, text: str) -> str:
+        from clawperator.ui.privacy import mask  # most users declare none
+
+        masked = mask(text, self._declared)
+        if masked == text:
+            return text
         self.count += 1
         return masked
 

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._base.files import Spill
+from clawperator._base.secrets import known_secrets
 from clawperator._base.text import printable
 from clawperator.recording.events import (
     Click,
@@ -77,7 +78,7 @@ class _StepLogWriter:
     def write(self, events: Iterator[Event], out: IO[bytes]) -> None:
         steps = ListWriter(out)
         opened = False
-        masker = PasswordMasker()
+        masker = PasswordMasker(known_secrets())
         for event in events:
             masker.mask(event)
             if isinstance(event, Click | WindowChange):

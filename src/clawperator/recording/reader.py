@@ -15,6 +15,7 @@ from typing import IO, NoReturn, Self, TypeVar
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.files import open_regular, unusable_file, why
+from clawperator._base.secrets import known_secrets
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.errors import ClawError, ClawperatorException
 from clawperator.recording.events import (
@@ -329,17 +330,18 @@ class _Stopped(ClawperatorException):
 
 
 def recording_warnings(path: str, deadline: Deadline) -> list[str]:
-    """Missing events, and passwords that are not masked; none for a file that is no readable recording."""
+    """Missing events, and passwords and declared secrets that are not masked; none for an unreadable recording."""
 
     def stop_in_time(_done: int, _size: int) -> None:
         if deadline.is_over:
             raise _Stopped
 
+    secrets = known_secrets()
     masker = PasswordMasker()
 
     def build(events: Iterator[Event]) -> None:
         nonlocal masker
-        masker = PasswordMasker()
+        masker = PasswordMasker(secrets)
         for event in events:
             masker.mask(event)
             masker.mask_snapshot(event)
@@ -353,8 +355,9 @@ def recording_warnings(path: str, deadline: Deadline) -> list[str]:
     except ClawError:
         return []
     if masker.count:
+        what = "password fields and declared secrets" if secrets else "password fields"
         warnings.append(
-            f"{masker.count} texts of password fields are not masked in this file; keep it private. "
+            f"{masker.count} texts of {what} are not masked in this file; keep it private. "
             "parse, export, describe and replay mask them."
         )
     return warnings

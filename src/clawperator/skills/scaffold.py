@@ -11,6 +11,7 @@ from msgspec import UNSET, Struct
 
 from clawperator._base.environment import parent_process
 from clawperator._base.files import AtomicFile, open_regular, why
+from clawperator._base.secrets import known_secrets
 from clawperator._base.text import printable
 from clawperator._base.trust import folder_trust, registry_trust, trust_folder, trust_registry
 from clawperator.contract.selectors import NodeMatcher
@@ -32,6 +33,7 @@ from clawperator.skills.registry import (
     skill_error,
 )
 from clawperator.ui.parse import parse_hierarchy
+from clawperator.ui.privacy import mask
 from clawperator.ui.select import find_nodes
 
 # The steps of a recording, with selectors for their targets, and SKILL.md
@@ -65,7 +67,7 @@ def _read_context(path: str) -> Export:
     try:
         with open_regular(path) as file:
             # A longer file is cut and fails to parse.
-            return read_export(file.read(_MAX_BYTES))
+            return mask(read_export(file.read(_MAX_BYTES)), known_secrets())
     except (OSError, ValueError) as e:
         message, hint = f"cannot read the recording {path}: {why(e)}", "Give the export of a recording."
         raise skill_error("SKILLS_SCAFFOLD_FAILED", path, message, hint) from e

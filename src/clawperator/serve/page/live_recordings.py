@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from clawperator._base.secrets import known_secrets
 from clawperator._base.text import one_line
 from clawperator.contract.limits import MAX_RECORDING_LINE_BYTES
 from clawperator.contract.wire import recordings_folder
@@ -22,7 +23,7 @@ _MAX_TEXT = 200
 
 
 class LiveRecording:
-    """One recording. ``events`` are those that were read, without snapshots and with passwords masked."""
+    """One recording. ``events`` are those that were read, without snapshots and with secrets masked."""
 
     def __init__(self, device: Device, package: str, session_id: str) -> None:
         self.events: list[dict[str, Any]] = []
@@ -30,7 +31,7 @@ class LiveRecording:
         self._device = device
         self._path = f"{recordings_folder(package)}/{session_id}.ndjson"
         self._lock = threading.Lock()
-        self._masker = PasswordMasker()
+        self._masker = PasswordMasker(known_secrets())
         self._offset = 0
 
     def read(self) -> None:

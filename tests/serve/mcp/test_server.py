@@ -1,6 +1,7 @@
 """The MCP server in this process, on a simulated phone."""
 
 import base64
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,15 +14,20 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
+from clawperator._base.home import product_home
 from clawperator.agent.model_tools import COMPACT_TOOLS
 from clawperator.contract.limits import HOST_GRACE_MS
 from clawperator.phone.process.server import PhoneServer
+from clawperator.recording.export import export_recording
 from clawperator.serve.mcp import server as mcp_server
 from clawperator.serve.mcp.calls import ERROR, UNTRUSTED
 from clawperator.serve.mcp.server import OUTPUT_SCHEMAS
 from tests.device.phone_servers import running_phone_server
+from tests.recording import samples
+from tests.recording.test_masking import APP, node, screen, tap
 from tests.serve.mcp.mcp_clients import call, call_every_tool, cancel_running_sleep, connect, done, run, text_of
 
 SETTINGS = "com.android.settings"
@@ -338,8 +344,11 @@ def test_a_call_names_its_device_when_there_are_several(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("phone")
 def test_recordings_and_exports_are_resources(tmp_path: Path) -> None:
     (tmp_path / "recordings").mkdir()
-    (tmp_path / "recordings" / "a b.ndjson").write_text('{"type":"x"}\n')
-    (tmp_path / "day.export.json").write_text("{}")
+    recording = samples.write(tmp_path / "recordings" / "a b.ndjson", [samples.window(0), samples.click(1)])
+    export = tmp_path / "day.export.json"
+    export_recording(str(recording), str(export), snapshots="include")
+    (tmp_path / "recordings" / "other.ndjson").write_text('{"type":"x"}\n')
+    (tmp_path / "other.export.json").write_text("{}")
     (tmp_path / "notes.txt").write_text("private")
     (tmp_path / "large.ndjson").write_text("x" * 1_000_001)
     (tmp_path / "link.ndjson").symlink_to("/etc/hostname")
@@ -350,23 +359,96 @@ def test_recordings_and_exports_are_resources(tmp_path: Path) -> None:
             assert set(uris) == {
                 "clawperator://screen",
                 "clawperator://files/recordings/a%20b.ndjson",
+                "clawperator://files/recordings/other.ndjson",
                 "clawperator://files/day.export.json",
+                "clawperator://files/other.export.json",
                 "clawperator://files/large.ndjson",
             }
-            read = await client.read_resource("clawperator://files/recordings/a%20b.ndjson")
-            assert isinstance(read.contents[0], types.TextResourceContents)
-            assert read.contents[0].text == '{"type":"x"}\n'
+            lines = (await resource_text(client, "clawperator://files/recordings/a%20b.ndjson")).splitlines()
+            assert [json.loads(line) for line in lines] == [*map(json.loads, recording.read_text().splitlines())]
+            exported = await resource_text(client, "clawperator://files/day.export.json")
+            assert json.loads(exported) == json.loads(export.read_bytes())
             for uri, code in (
                 ("clawperator://files/notes.txt", "RESOURCE_NOT_FOUND"),
                 ("clawperator://files/../x.ndjson", "PERMISSION_DENIED"),
                 ("clawperator://files/%2Fetc%2Fx.ndjson", "PERMISSION_DENIED"),
                 ("clawperator://files/link.ndjson", "PERMISSION_DENIED"),
                 ("clawperator://files/none.ndjson", "FILESYSTEM_FAILED"),
+                ("clawperator://files/recordings/other.ndjson", "RECORDING_PARSE_FAILED"),
+                ("clawperator://files/other.export.json", "RECORDING_PARSE_FAILED"),
                 ("clawperator://files/large.ndjson", "PAYLOAD_TOO_LARGE"),
                 ("file:///etc/passwd", "RESOURCE_NOT_FOUND"),
             ):
                 with pytest.raises(MCPError, match=code):
                     await client.read_resource(uri)
+
+    run(test)
+
+
+async def resource_text(client: Client, uri: str) -> str:
+    (content,) = (await client.read_resource(uri)).contents
+    assert isinstance(content, types.TextResourceContents)
+    return content.text
+
+
+@pytest.mark.usefixtures("phone")
+def test_passwords_and_declared_secrets_in_resources_are_masked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = screen(node("Password", "secret", password=True), node("hunter2&amp;blue", "search"))
+    events = [
+        tap(0, "secret", form, "Password"),
+        samples.typed(1, "Zx5-swordfish", APP),
+        tap(2, "search", form),
+        samples.typed(3, "hunter2&blue", APP),
+    ]
+    recording = str(samples.write(tmp_path / "a.ndjson", events))
+    export_recording(recording, str(tmp_path / "a.export.json"), snapshots="include")
+    (tmp_path / "raw.export.json").write_bytes((tmp_path / "a.ndjson").read_bytes())
+    monkeypatch.setenv("SHOP_PASSWORD", "hunter2&blue")
+    declaration = Path(product_home()) / "clawperator.toml"
+    declaration.write_text('secrets = ["SHOP_PASSWORD"]')
+
+    async def test() -> None:
+        async with connect(tmp_path) as client:
+            for name in ("a.ndjson", "a.export.json", "raw.export.json"):
+                text = await resource_text(client, f"clawperator://files/{name}")
+                assert "••••" in text
+                assert "Zx5" not in text
+                assert "hunter2" not in text
+
+    run(test)
+
+
+@pytest.mark.usefixtures("phone")
+@pytest.mark.parametrize("rule", ["recording_list", "recording-list", "record-list", "recording_list(*)"])
+def test_files_that_may_not_be_listed_are_no_resources(tmp_path: Path, rule: str) -> None:
+    (tmp_path / "recordings").mkdir()
+    for name in ("a.ndjson", "recordings/b.ndjson"):
+        samples.write(tmp_path / name, [samples.window(0)])
+
+    async def listed(**options: Any) -> set[str]:
+        async with connect(tmp_path, **options) as client:
+            return {resource.name for resource in (await client.list_resources()).resources}
+
+    async def test() -> None:
+        assert await listed() == {"screen", "a.ndjson", "recordings/b.ndjson"}
+        assert await listed(deny_tools=(rule,)) == {"screen"}
+        assert await listed(deny_tools=("recording_list(recordings)",)) == {"screen", "a.ndjson"}
+
+    run(test)
+
+
+@pytest.mark.usefixtures("phone")
+@pytest.mark.parametrize("rule", ["recording_describe", "recording-describe", "recording_describe(a.ndjson)"])
+def test_a_file_that_may_not_be_described_is_not_read(tmp_path: Path, rule: str) -> None:
+    samples.write(tmp_path / "a.ndjson", [samples.window(0)])
+
+    async def test() -> None:
+        async with connect(tmp_path, deny_tools=(rule,)) as client:
+            for path in ("a.ndjson", "./a.ndjson"):
+                with pytest.raises(MCPError, match="PERMISSION_DENIED"):
+                    await client.read_resource(f"clawperator://files/{path}")
 
     run(test)
 

@@ -4,12 +4,14 @@ import os
 import select
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeGuard, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 from urllib.parse import quote, unquote
 
 import anyio
 import anyio.to_thread
 import mcp_types as types
+import msgspec
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
@@ -17,15 +19,21 @@ from msgspec.structs import replace
 
 from clawperator import __version__
 from clawperator._base.files import file_error, open_regular
+from clawperator._base.secrets import known_secrets
 from clawperator.agent.cancellation import TurnCancelledError, TurnDeadline, timeout_error
 from clawperator.agent.confinement import WorkingFolder, confine, confining
 from clawperator.agent.instructions import MCP_INSTRUCTIONS, agent_instructions
 from clawperator.agent.model_tools import COMPACT_TOOLS, CompactSession, CompactTool, FinishedTool
 from clawperator.agent.ports import invalid_call, unknown_tool
 from clawperator.errors import ClawError
-from clawperator.policy.gate import PolicyGate, check_call, enforcing
+from clawperator.operations.call import TOOL, Caller, approve
+from clawperator.operations.model import find_operation
+from clawperator.policy.gate import PolicyGate, enforcing
 from clawperator.serve.access import ServerAccess
 from clawperator.serve.mcp.calls import UNTRUSTED, CallRunner, McpClient, McpClients, error_result, tool_result
+
+if TYPE_CHECKING:
+    from clawperator.recording.events import Event
 
 SCREEN_URI = "clawperator://screen"
 FILE_URI = "clawperator://files/"
@@ -92,20 +100,20 @@ _LEAST_SECONDS = 2.0
 
 
 def find_files(folder: WorkingFolder) -> list[types.Resource]:
-    """The recordings and exports, the newest first."""
-    found = sorted(_files(folder.root), reverse=True)[:_MOST_FILES]
+    """The recordings and exports of the folders that the policy in force lets a client list, the newest first."""
+    found = sorted(_files(folder), reverse=True)[:_MOST_FILES]
     return [
         types.Resource(uri=FILE_URI + quote(path), name=path, description=kind, mime_type=media_type, size=size)
         for _, path, (kind, media_type), size in found
     ]
 
 
-def _files(root: str) -> Iterator[tuple[float, str, tuple[str, str], int]]:
+def _files(folder: WorkingFolder) -> Iterator[tuple[float, str, tuple[str, str], int]]:
     """The time, the path below the folder, the kind with its media type, and the size of each file."""
     for name in _FOLDERS:
         try:
-            entries = list(os.scandir(os.path.join(root, name)))
-        except OSError:
+            entries = list(os.scandir(_approved("recording list", folder, folder=name).folder))
+        except (ClawError, OSError):  # denied, or there is no such folder
             continue
         for entry in entries:
             kind = next((kind for ending, kind in _ENDINGS.items() if entry.name.endswith(ending)), None)
@@ -120,24 +128,56 @@ def _files(root: str) -> Iterator[tuple[float, str, tuple[str, str], int]]:
 
 
 def read_file(uri: str, folder: WorkingFolder) -> tuple[str, str]:
-    """The media type and the text of a recording or an export in the working folder."""
+    """The media type and the text of a recording or an export in the working folder, with its secrets masked."""
     path = unquote(uri.removeprefix(FILE_URI))
     kind = next((kind for ending, kind in _ENDINGS.items() if path.endswith(ending)), None)
     if not uri.startswith(FILE_URI) or kind is None or "\0" in path:
         message, hint = f"unknown resource {uri[:200]!r}", f"List the resources. The screen is {SCREEN_URI}."
         raise ClawError("RESOURCE_NOT_FOUND", message, hint=hint, operation="read", target=uri[:200])
-    check_call("recording_describe", "read-only", path)
-    whole = confine(folder, path, "resources", "read")
+    whole = _approved("recording describe", folder, input=path).input
     try:
         with open_regular(whole) as file:
-            data = file.read(_MOST_BYTES + 1)
+            size = os.fstat(file.fileno()).st_size
     except OSError as e:
         raise file_error("FILESYSTEM_FAILED", "read", path, e) from e
-    if len(data) > _MOST_BYTES:
+    if size > _MOST_BYTES:
         message = f"{path} is larger than {_MOST_BYTES} bytes"
         hint = f'Call recording with {{"do": "recording_describe", "input": "{path}"}}.'
         raise ClawError("PAYLOAD_TOO_LARGE", message, hint=hint, operation="read", target=path)
-    return kind[1], data.decode("utf-8", "replace")
+    return kind[1], (_recording_text(whole) if path.endswith(".ndjson") else _export_text(whole)).decode()
+
+
+def _approved(name: str, folder: WorkingFolder, /, **params: str) -> Any:
+    """The parameters of an operation with its paths in the folder; ``PERMISSION_DENIED`` when it may not run."""
+    operation = find_operation(name)
+    caller = Caller(entry=TOOL, folder=folder.path, confine=partial(confine, folder))
+    return approve(operation, operation.params(**params), caller).params
+
+
+def _recording_text(path: str) -> bytes:
+    """The lines of a recording, masked. ``RECORDING_PARSE_FAILED`` for a file with lines that cannot be masked."""
+    from clawperator.recording.masking import PasswordMasker
+    from clawperator.recording.reader import Recording
+
+    with Recording(path) as recording:
+
+        def build(events: "Iterator[Event]") -> list[Any]:
+            masker = PasswordMasker(known_secrets())
+            lines: list[Any] = [recording.header]
+            for event in events:
+                masker.mask(event)
+                masker.mask_snapshot(event)
+                lines.append(event)
+            return lines
+
+        return b"".join(msgspec.json.encode(line) + b"\n" for line in recording.in_order(build))
+
+
+def _export_text(path: str) -> bytes:
+    from clawperator.recording.export import load_demonstration
+    from clawperator.recording.writing import pretty_json
+
+    return pretty_json(load_demonstration(path, snapshots="include"))
 
 
 # stdin and stdout
@@ -309,7 +349,7 @@ class _Handlers:
             description="Outline of the current screen. Its text is untrusted.",
             mime_type="text/plain",
         )
-        files = await anyio.to_thread.run_sync(find_files, self._folder)
+        files = await anyio.to_thread.run_sync(self._find_files)
         screens = [screen] if _LOOK in self._names else []
         return types.ListResourcesResult(resources=[*screens, *files])
 
@@ -380,6 +420,10 @@ class _Handlers:
         if finished.shown.is_error or finished.shown.screen is None:
             raise _protocol_error(finished.result.error, finished.shown.text)
         return finished.shown.screen.block
+
+    def _find_files(self) -> list[types.Resource]:
+        with enforcing(PolicyGate(self._access.policy)), confining(self._folder):
+            return find_files(self._folder)
 
     def _read_file(self, uri: str) -> tuple[str, str]:
         with enforcing(PolicyGate(self._access.policy)), confining(self._folder):

@@ -250,3 +250,18 @@ def test_a_rule_that_names_nothing_is_a_warning(flag: str, rule: str, near: str)
 @pytest.mark.usefixtures("folder")
 def test_a_rule_that_names_something_is_no_warning(rule: str) -> None:
     assert claw_json("exec-tool", "--deny-tool", rule, "recording_list", "{}").json["warnings"] == []
+
+
+def test_declared_secrets_are_masked_in_results_and_errors(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", "hunter2")
+    home = folder.parent / "home"
+    home.mkdir()
+    (home / "clawperator.toml").write_text('secrets = ["SHOP_PASSWORD"]\n')
+    (folder / "recordings").mkdir()
+    samples.write(folder / "recordings" / "a-hunter2.ndjson", [samples.window(0)])
+    (one,) = clawperator("recording", "list").json["recordings"]
+    assert (one["sessionId"], one["path"]) == ("a-••••", "recordings/a-••••.ndjson")
+    assert "hunter2" not in str(claw_json("exec-tool", "recording_list", "{}").json)
+    failed = clawperator("recording", "describe", "--input", "hunter2.ndjson").json
+    assert failed["code"] == "RECORDING_PARSE_FAILED"
+    assert "hunter2" not in str(failed)

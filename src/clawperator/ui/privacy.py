@@ -96,12 +96,13 @@ def mask(document: _T, secrets: Iterable[str]) -> _T:
 
 
 def mask_error(error: ClawError, secrets: Sequence[str]) -> ClawError:
-    """The error with four dots for each secret in its texts; the same object when there are no secrets."""
-    if not secrets:
+    """The error with four dots for each secret in its texts; the same object when it has none."""
+    shown = [error.message, error.own_hint, error.details, error.extra, error.target]
+    masked = mask(shown, secrets)
+    if masked == shown:
         return error
-    shown = (error.message, error.own_hint, error.details, error.extra)
-    message, hint, details, extra = mask(shown, secrets)
-    return error.with_(message=message, hint=hint, details=details, extra=extra)
+    message, hint, details, extra, target = masked
+    return error.with_(message=message, hint=hint, details=details, extra=extra, target=target)
 
 
 @lru_cache(maxsize=16)

@@ -331,6 +331,18 @@ def test_events_of_a_recording_grow_and_have_no_snapshots(client: Client) -> Non
     assert (missing.status, missing.code) == (404, "RECORDING_SESSION_NOT_FOUND")
 
 
+def test_events_of_a_recording_do_not_show_a_declared_secret(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.post("/recordings/start", {"sessionId": "demo"})
+    tap(client, shown(client, lambda now: now["recording"]), "Display")
+    monkeypatch.setenv("SHOP_PASSWORD", "isplay")
+    (tmp_path / "home" / "clawperator.toml").write_text('secrets = ["SHOP_PASSWORD"]\n')
+    events = client.get("/recordings/events?sessionId=demo").document["events"]
+    assert "D••••" in [event.get("text") for event in events]
+    assert "isplay" not in str(events)
+
+
 def test_a_rule_about_a_label_denies_the_touch_of_it(folder: Path, phone: PhoneServer) -> None:
     before = phone.phone.windows.xml()
     with running_server(folder, deny_tools=("click(Display)",)) as running:

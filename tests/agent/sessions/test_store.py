@@ -260,7 +260,8 @@ def test_links_are_not_followed(store: SessionStore, tmp_path: Path) -> None:
             store.load(summary.session_id)
         with refused("SESSION_LOAD_FAILED"):
             store.open(summary.session_id)
-    assert store.delete("s"), "the link itself"
+        with refused("SESSION_LOAD_FAILED"):
+            store.delete(summary.session_id)
     assert target.read_bytes() == before
     assert not (tmp_path / "none").exists()
 
@@ -337,6 +338,54 @@ def test_a_link_named_like_the_evidence_is_never_followed(store: SessionStore, t
     assert store.delete("s")
     assert sorted(os.listdir(tmp_path)) == ["outside"]
     assert (outside / "turn-0001-01-document.json").read_text() == "theirs"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("package.json", "{}"),
+        ("package.json", '{"messages": "none"}'),
+        ("data.jsonl", '{"row": 1}\n'),
+        ("data.jsonl", "\0\0"),
+    ],
+)
+def test_a_file_that_is_no_session_is_not_deleted(
+    store: SessionStore, tmp_path: Path, name: str, content: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    session_id = name.partition(".")[0]
+    for act in (store.load, store.delete):
+        with refused("SESSION_LOAD_FAILED") as error:
+            act(session_id)
+        assert "delete-session" not in error.value.hint
+    assert (tmp_path / name).read_text() == content
+
+
+def test_a_file_of_others_beside_a_session_is_kept(store: SessionStore, tmp_path: Path) -> None:
+    written(tmp_path, "package")
+    (tmp_path / "package.json").write_text("{}")
+    assert store.delete("package") is True
+    assert os.listdir(tmp_path) == ["package.json"]
+
+
+@pytest.mark.parametrize("content", ["", META[:10], META + "damaged\n", META.replace(":1", ":99")])
+def test_a_damaged_session_is_deleted_anywhere(store: SessionStore, tmp_path: Path, content: str) -> None:
+    (tmp_path / "s.jsonl").write_text(content)
+    assert store.delete("s")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json"])
+def test_a_session_that_is_damaged_from_the_start_is_deleted_by_its_id_or_its_folder(
+    store: SessionStore, tmp_path: Path, suffix: str
+) -> None:
+    session_id = records.make_id()
+    (tmp_path / f"{session_id}{suffix}").write_text("\0")
+    assert store.delete(session_id)
+    folder = tmp_path / ".claw" / "sessions"
+    folder.mkdir(parents=True)
+    (folder / f"s{suffix}").write_text("\0")
+    assert SessionStore(str(folder)).delete("s")
+    assert os.listdir(folder) == []
 
 
 def test_an_open_session_is_not_deleted(store: SessionStore) -> None:
@@ -449,7 +498,12 @@ def test_any_bytes_are_a_session_or_an_error_and_hide_no_other(
         codes.append(e.code)
         assert (folder / name).read_bytes() == data
     assert set(codes) <= {"SESSION_LOAD_FAILED", "SESSION_READ_ONLY"}
-    assert store.delete("s")
+    if loaded is None and (name.endswith(".json") or not data.startswith(records.META_BEGIN)):
+        with refused("SESSION_LOAD_FAILED"):
+            store.delete("s")
+        assert (folder / name).read_bytes() == data
+    else:
+        assert store.delete("s")
 
 
 def test_listing_loads_no_more_than_it_needs() -> None:

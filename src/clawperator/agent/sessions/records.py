@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.files import file_error, try_lock, unlock, why
+from clawperator._base.text import Grammar
 from clawperator.errors import ClawError
 
 DEFAULT_DIRECTORY = os.path.join(".claw", "sessions")
@@ -36,6 +37,7 @@ _LONGEST_ID = 128
 _POLL_SECONDS = 0.004
 _READER_SECONDS = 0.5
 _BLOCK = 16 * 1024 * 1024
+_OWN_ID = Grammar(r"sess_[0-9a-z]+_[0-9a-f]{8}")
 
 
 def is_session_id(text: str) -> bool:
@@ -73,6 +75,14 @@ def make_id() -> str:
         number, digit = divmod(number, 36)
         digits = _DIGITS[digit] + digits
     return f"sess_{digits}_{os.urandom(4).hex()}"
+
+
+def is_own_file(session_id: str, directory: str) -> bool:
+    """Whether a session file is ours whatever it contains: by an id that we made, or in our own folder."""
+    with suppress(ValueError):  # no path at all
+        if os.path.realpath(directory).endswith(os.sep + DEFAULT_DIRECTORY):
+            return True
+    return _OWN_ID.fullmatch(session_id) is not None
 
 
 def claw_command(directory: str, *words: str) -> str:
@@ -117,7 +127,10 @@ def damaged(path: str, reason: str, *, hint: str | None = None) -> ClawError:
     """The error of a file that exists and is not a readable session."""
     if hint is None:
         directory, name = os.path.split(path)
-        hint = f"Run '{claw_command(directory, 'delete-session', name.rpartition('.')[0])}' to remove it."
+        session_id = name.rpartition(".")[0]
+        hint = f"Run '{claw_command(directory, 'delete-session', session_id)}' to remove it."
+        if not is_own_file(session_id, directory) and not is_session_file(path):
+            hint = f"It is no session. Run '{claw_command(directory, 'list-sessions')}' to list the sessions."
     return ClawError(
         "SESSION_LOAD_FAILED", f"cannot read {path}: {reason}", hint=hint, operation="read", target=path
     )
@@ -463,7 +476,7 @@ def map_texts(record: TurnRecord, text: Callable[[str], str], value: Callable[[A
 
 def is_session_file(path: str) -> bool:
     """Whether a file starts like a session, wherever it is. Links are followed."""
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)

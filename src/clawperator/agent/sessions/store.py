@@ -18,6 +18,7 @@ from clawperator._base.files import make_private_folder, why
 from clawperator.agent.sessions.records import (
     DEFAULT_DIRECTORY,
     LEGACY_SUFFIX,
+    META_BEGIN,
     SUFFIX,
     TurnRecord,
     Usage,
@@ -25,9 +26,11 @@ from clawperator.agent.sessions.records import (
     check_id,
     claw_command,
     count_messages,
+    damaged,
     is_absent,
     is_at,
     is_held,
+    is_own_file,
     is_session_id,
     legacy_turns,
     make_id,
@@ -257,10 +260,20 @@ class SessionStore:
         return session
 
     def delete(self, session_id: str) -> bool:
-        """Delete a session and its evidence; False when it does not exist. ``SESSION_BUSY`` while it is open."""
+        """Delete a session and its evidence; False when it does not exist. ``SESSION_BUSY`` while it is open.
+
+        A damaged one is deleted as well. ``SESSION_LOAD_FAILED`` for another file that has the name of a session.
+        """
         check_id(session_id)
         removed = self._delete(session_id)
         legacy = self._path(session_id, LEGACY_SUFFIX)
+        if not is_own_file(session_id, self.directory):
+            try:
+                self.load(session_id)  # what is left: the other file of this name
+            except ClawError as e:
+                if removed or e.code == "SESSION_NOT_FOUND":
+                    return removed
+                raise
         return _deleted(legacy, os.unlink) or removed
 
     def _path(self, session_id: str, suffix: str = SUFFIX) -> str:
@@ -315,6 +328,7 @@ class SessionStore:
 
         path = self._path(session_id)
         evidence = EvidenceFolder(self.directory, session_id)
+        is_own = is_own_file(session_id, self.directory)
         for _ in range(_MOST_TRIES):
             descriptor = None
             try:
@@ -322,13 +336,17 @@ class SessionStore:
                 if not take_lock(descriptor, Deadline(0)):
                     break
                 if is_at(descriptor, path):
+                    if not is_own and not META_BEGIN.startswith(os.pread(descriptor, len(META_BEGIN), 0)):
+                        raise damaged(path, "no session_meta line at the start")
                     return _remove(path, evidence)
             except (OSError, ValueError) as e:
                 if is_absent(e):
                     _deleted(evidence.path, lambda _: evidence.remove_aside())
                     return False
                 if isinstance(e, OSError) and e.errno in _NOT_OURS:
-                    return _remove(path, evidence)
+                    if is_own:
+                        return _remove(path, evidence)
+                    raise unreadable(path, e) from e
                 raise _delete_error(path, e) from e
             finally:
                 if descriptor is not None:

@@ -62,7 +62,11 @@ def outputs(folder: Path, recording: str) -> dict[str, bytes]:
 def test_a_declared_secret_is_in_nothing_that_commands_make_of_a_recording(folder: Path, recording: str) -> None:
     before = (folder / recording).read_bytes()
     declare(folder)
-    assert find_secret(SECRET, (), outputs(folder, recording)) == []
+    made = outputs(folder, recording)
+    assert find_secret(SECRET, (), made) == []
+    assert [name for name, data in made.items() if b"hunter2" in data] == [], (
+        "not in the name of a checkpoint either"
+    )
     assert (folder / recording).read_bytes() == before, "the recording itself is kept as the phone wrote it"
 
 

@@ -7,7 +7,7 @@ differ from Python's.
 import re
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -140,7 +140,9 @@ def utc_timestamp(seconds: float) -> str:
 
 
 SHORTEST = 4  # of a known secret that is replaced anywhere, also within a word
+_MOST_PERCENT = 60  # of the characters of a known secret: a value that has so many of them is replaced, too
 _LONG = 32  # of a longer one the beginning is replaced, too, where a text was cut with "…"
+_URL_SAFE = "[A-Za-z0-9_.~-]*"  # the same in every spelling
 # Around a shorter one. An attribute such as index="1" is no text of the user; text="1" is.
 _WORD_START = r"""(?:(?<![^\s"'“\u2018«(:=,/])(?<!=")|(?<=\btext=")|(?<=content-desc="))"""
 _WORD_END = r"""(?![^\s"'”\u2019»).,;:!?/])"""
@@ -155,24 +157,44 @@ def literal_pattern(secrets: Iterable[str], *, whole: bool = False) -> re.Patter
     Those of four characters and more match anywhere, short ones as words, or with ``whole`` as whole values.
     """
     # Longest first: a secret that starts with another one is replaced completely.
-    known = {spelling for secret in secrets if secret.strip() for spelling in spellings(secret)}
-    ordered = sorted(known, key=lambda secret: (-len(secret), secret))
+    given = sorted({secret for secret in secrets if secret.strip()}, key=lambda secret: len(secret.strip()))
+    lengths = {spelling: len(secret.strip()) for secret in given for spelling in spellings(secret)}
+    ordered = sorted(lengths, key=lambda secret: (-len(secret), secret))
     start, end = (_VALUE_START, _VALUE_END) if whole else (_WORD_START, _WORD_END)
     patterns = [
-        re.escape(secret) if len(secret.strip()) >= SHORTEST else f"{start}{re.escape(secret)}{end}"
+        re.escape(secret) if lengths[secret] >= SHORTEST else f"{start}{re.escape(secret)}{end}"
         for secret in ordered
     ]
     patterns += [rf"{re.escape(secret[:_LONG])}[^\n]{{0,4000}}?…" for secret in ordered if len(secret) > _LONG]
     return re.compile("|".join(patterns)) if patterns else None
 
 
+def edited_patterns(secrets: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Each end of a secret with most of its characters, and a pattern of whole values that begin or end with it.
+
+    Such a value, no longer than the secret, is what is left of a secret that was edited or cut off.
+    """
+    for secret in filter(None, map(str.strip, secrets)):
+        most = max(SHORTEST, -(-_MOST_PERCENT * len(secret) // 100))
+        others = rf'(?:&\w+;|[^"\n]){{0,{len(secret) - most}}}'
+        for end in dict.fromkeys(spellings(secret[:most]) if most < len(secret) else ()):
+            yield end, _VALUE_START + re.escape(end) + others + _VALUE_END
+        for end in dict.fromkeys(spellings(secret[-most:]) if most < len(secret) else ()):
+            yield end, _VALUE_START + others + re.escape(end) + _VALUE_END
+
+
 def spellings(secret: str) -> tuple[str, ...]:
-    """A secret as plain text, in JSON and in XML."""
+    """A secret as plain text, in JSON, in XML and in a URL."""
     secret = replace_surrogates(secret)
+    if re.fullmatch(_URL_SAFE, secret):
+        return (secret,)
     in_json = msgspec.json.encode(secret).decode()[1:-1]
     in_xml = secret.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     in_attribute = in_xml.replace('"', "&quot;")
-    return secret, in_json, in_xml, in_attribute, in_attribute.replace("'", "&apos;")
+    from urllib.parse import quote, quote_plus  # takes a millisecond to load
+
+    in_url = (quote(secret), quote(secret, safe=""), quote(secret, safe="!~*'()"), quote_plus(secret))
+    return secret, in_json, in_xml, in_attribute, in_attribute.replace("'", "&apos;"), *in_url
 
 
 def replace_surrogates(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -51,21 +51,27 @@ def open_demonstration(path: str) -> Demonstration:
     return Demonstration(path, export.session.sessionId, recorded, derive_checkpoints(export))
 
 
-def read_events(path: str, read: Callable[[Iterator[EventWithScreen]], T], export: Export | None = None) -> T:
-    """What ``read`` makes of the events of a recording or export in order, each with its screen, masked.
+def read_events(
+    path: str,
+    read: Callable[[Iterator[EventWithScreen]], T],
+    export: Export | None = None,
+    declared: Sequence[str] = (),
+) -> T:
+    """What ``read`` makes of the events of a recording or export in order, each with its screen.
 
+    Passwords are masked, and the ``declared`` secrets; a replay needs those as they are on the device.
     ``export`` is what ``load_demonstration`` has read of the path, if it has.
     """
     if _holds_export(path):
         export = export or load_demonstration(path)
-        return read(_masked((event, event.snapshot.xml) for event in export.events))
+        return read(_masked(((event, event.snapshot.xml) for event in export.events), declared))
     with Recording(path) as recording:
-        return recording.in_order(lambda events: read(_masked((e, _xml(e)) for e in events)))
+        return recording.in_order(lambda events: read(_masked(((e, _xml(e)) for e in events), declared)))
 
 
-def _masked(events: Iterable[EventWithScreen]) -> Iterator[EventWithScreen]:
+def _masked(events: Iterable[EventWithScreen], declared: Sequence[str]) -> Iterator[EventWithScreen]:
     """The events without the texts of password fields."""
-    masker = PasswordMasker()
+    masker = PasswordMasker(declared)
     for event, xml in events:
         masker.mask_event(event, xml)
         yield event, None if xml is None else masker.mask_xml(xml)

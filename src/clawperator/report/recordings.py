@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from clawperator._base.files import open_regular
+from clawperator._base.secrets import known_secrets
 from clawperator.recording.actions import read_actions
 from clawperator.recording.compare.alignment import AlignmentRow
 from clawperator.recording.compare.checkpoints import checkpoint_sentence
@@ -330,7 +331,7 @@ def recording_report(path: str, builder: PageBuilder, run: str | None = None) ->
 
 
 def _seen_events(path: str, export: Export, builder: PageBuilder) -> list[_SeenEvent]:
-    return read_events(path, lambda events: list(_see(events, builder.screens)), export)
+    return read_events(path, lambda events: list(_see(events, builder.screens)), export, known_secrets())
 
 
 def _see(events: Iterable[EventWithScreen], screens: ScreenTable) -> Iterator[_SeenEvent]:

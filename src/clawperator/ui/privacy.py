@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
-from clawperator._base.text import is_blank, literal_pattern
+from clawperator._base.text import edited_patterns, is_blank, literal_pattern
 from clawperator.errors import ClawError
 from clawperator.ui.node import HIDDEN, Hierarchy, Node
 
@@ -67,18 +67,21 @@ def mask(document: _T, secrets: Iterable[str]) -> _T:
     """Copy a document with four dots for each secret in its texts; the same object when there are no secrets.
 
     A secret of four characters and more is masked wherever it stands, a shorter one where it is a whole value: a
-    whole text, or all that stands in quotes in one. Names of members, numbers and our own words are kept. A Struct
-    keeps its type, a tuple becomes a list. The document may be nested to any depth.
+    whole text, or all that stands in quotes in one. So is a whole value that is no longer than a secret and begins
+    or ends with 60 % of it, and four characters at least: what is left of one that was edited or cut off.
+
+    Names of members, numbers and our own words are kept. A Struct keeps its type, a tuple becomes a list. The
+    document may be nested to any depth.
     """
-    pattern = _pattern(tuple(secrets))
-    if pattern is None:
+    secrets = tuple(secrets)
+    if _pattern(secrets) is None:
         return document
     root: list[Any] = [document]
     todo: list[tuple[Any, Callable[[Any], None]]] = [(document, partial(root.__setitem__, 0))]
     while todo:
         value, store = todo.pop()
         if isinstance(value, str):
-            store(pattern.sub(HIDDEN, value))
+            store(_mask_text(value, secrets))
         elif isinstance(value, Mapping):
             members = dict(value)
             store(members)
@@ -103,6 +106,21 @@ def mask_error(error: ClawError, secrets: Sequence[str]) -> ClawError:
         return error
     message, hint, details, extra, target = masked
     return error.with_(message=message, hint=hint, details=details, extra=extra, target=target)
+
+
+def _mask_text(text: str, secrets: tuple[str, ...]) -> str:
+    pattern = _pattern(secrets)
+    assert pattern is not None
+    text = pattern.sub(HIDDEN, text)
+    for end, edited in _edited_patterns(secrets):
+        if end in text:  # which is fast to search for
+            text = re.sub(edited, HIDDEN, text)
+    return text
+
+
+@lru_cache(maxsize=16)
+def _edited_patterns(secrets: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple(edited_patterns(secrets))
 
 
 @lru_cache(maxsize=16)

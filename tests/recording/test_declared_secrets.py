@@ -93,6 +93,14 @@ def test_an_export_that_was_made_before_the_declaration_is_masked_when_it_is_rea
     assert find_secret(SECRET, (), made) == []
 
 
+def test_a_masked_text_is_not_replayed(folder: Path, recording: str) -> None:
+    write(folder / recording, [FLOW[0], typed(1, f"is {SECRET}!", APP)])
+    declare(folder)
+    assert clawperator("recording", "export", "--input", recording, "--out", "new.json").code == 0
+    plan = clawperator("recording", "replay", "--input", "new.json", "--dry-run")
+    assert b"hidden text" in plan.out
+
+
 def test_the_tools_of_an_agent_do_not_show_a_declared_secret(folder: Path, recording: str) -> None:
     declare(folder)
     for tool in ("recording_describe", "recording_parse", "recording_export"):

@@ -40,6 +40,9 @@ def is_launcher(package: str) -> bool:
     return name in _LAUNCHERS or any(word in name for word in _LAUNCHER_WORDS)
 
 
+_MASKED_SECRET = "••••"  # HIDDEN of ``ui.node``, which would cost every command on recordings half a millisecond
+
+
 @lru_cache(1_024)
 def is_keyboard(package: str, window: str | None = None) -> bool:
     """Whether a package is a keyboard, by its name or the class of one of its windows."""
@@ -50,10 +53,12 @@ def is_keyboard(package: str, window: str | None = None) -> bool:
 
 
 def is_masked(text: str) -> bool:
-    """Whether a text is what a password field shows instead of its content.
+    """Whether a text is what a password field shows instead of its content, or has a masked secret in it.
 
     That is bullets, of which Android may leave one character readable, the last one typed; or only asterisks.
     """
+    if _MASKED_SECRET in text:
+        return True
     readable = text.strip("•●")
     if len(readable) < len(text):
         return len(readable) <= 1

@@ -76,6 +76,14 @@ def test_nothing_else_is_opened(client: Client, folder: Path, path: str, status:
     assert (reply.status, reply.code) == (status, code)
 
 
+def test_a_recording_that_is_named_like_a_report_is_not_opened(client: Client, folder: Path) -> None:
+    write(folder / "demo.ndjson", [window(0), click(1)])
+    body = {"input": "demo.ndjson", "out": "demo.report.html"}
+    assert client.post("/recordings/repair", body).status == 200
+    reply = client.get("/recordings/report?path=demo.report.html")
+    assert (reply.status, reply.code) == (400, "INVALID_PATH")
+
+
 def test_files_stay_in_the_folder(client: Client, folder: Path) -> None:
     write(folder / "demo.ndjson", [window(0), click(1)])
     for body in ({"input": "../x.ndjson"}, {"input": "demo.ndjson", "out": "../x.html"}):

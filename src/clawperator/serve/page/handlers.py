@@ -307,6 +307,7 @@ def _answer(call: HttpCall, done: d.DoneAnswer) -> d.DoneAnswer:
 # Recordings: events while one is made, replays and reports
 
 _REPLAY_ENDING, _REPORT_ENDING = ".replay.json", ".report.html"
+_REPORT_START = b"<!doctype html>"
 _MAX_REPORT_BYTES = 256 * 1024 * 1024
 # A report is a file in a folder that others may write: it gets an origin of its own, without the user's session.
 _REPORT_POLICY = (
@@ -343,8 +344,9 @@ def replay(request: d.ReplayRequest, call: HttpCall) -> d.ReplayAnswer:
 def open_report(request: d.OpenReportRequest, call: HttpCall) -> FileAnswer:
     """A report of the folder. Nothing else is served as a page."""
     check_call("report", "read-only", request.path)
+    other = ClawError("INVALID_PATH", f"{request.path[:80]!r} is not a report", operation="serve")
     if not request.path.endswith(_REPORT_ENDING):
-        raise ClawError("INVALID_PATH", f"{request.path[:80]!r} is not a report", operation="serve")
+        raise other
     path = call.path(request.path, "report", "read")
     try:
         with open_regular(path) as file:
@@ -352,4 +354,6 @@ def open_report(request: d.OpenReportRequest, call: HttpCall) -> FileAnswer:
     except (OSError, ValueError) as e:
         message, hint = f"cannot read {request.path}: {why(e)}", "Write it first: POST /recordings/report."
         raise ClawError("REPORT_FAILED", message, hint=hint, operation="report", target=request.path) from e
+    if not data.startswith(_REPORT_START):  # such as a recording, which may hold secrets
+        raise other
     return FileAnswer(data, "text/html", {"Content-Security-Policy": _REPORT_POLICY})

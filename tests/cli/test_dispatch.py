@@ -432,8 +432,8 @@ def test_a_timeout_beyond_every_limit_is_an_error_about_it(line: str, timeout: s
     ("line", "message"),
     [
         ("phone stop --all shop", "<serial> cannot be combined with --all"),
-        ("phone start --device shop mill", "--device shop and mill are two devices"),
-        ("phone reset mill --device shop", "--device shop and mill are two devices"),
+        ("phone start --device shop mill", "shop of --device and mill are two devices"),
+        ("phone reset mill --device shop", "shop of --device and mill are two devices"),
     ],
 )
 def test_a_line_that_names_two_phones_is_refused(line: str, message: str) -> None:

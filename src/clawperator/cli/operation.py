@@ -86,7 +86,7 @@ def read_params(operation: Operation, line: Call) -> Params:
 def _named_device(word: Any, device: str, hint: str) -> str:
     """The device that a line names by --device, and perhaps by a word as well."""
     if word not in (UNSET, device):
-        raise usage(f"--device {device} and {word} are two devices", hint)
+        raise usage(f"{device} of --device and {word} are two devices", hint)
     return device
 
 

@@ -283,6 +283,30 @@ def execute(action: str) -> str:
             "call phone.stop_recording(session_id='demo')",
         ),
         (
+            "clawperator recording stop --session-id r1 --device m1 --json",  # as a step reports it
+            'call recording with {"do":"stop_recording","sessionId":"r1"}',
+            'send POST /recordings/stop {"sessionId":"r1","deviceId":"m1"}',
+            "call phone.stop_recording(session_id='r1')",
+        ),
+        (
+            "clawperator recording list",
+            'call recording with {"do":"recording_list"}',
+            "send GET /recordings",
+            "run 'clawperator recording list' in a shell",
+        ),
+        (
+            "clawperator phone list",
+            'call phone with {"do":"phone_list"}',
+            "send GET /phones",
+            "run 'clawperator phone list' in a shell",
+        ),
+        (
+            "clawperator skills run com.example.app.set -- --percent 5",
+            'call skills with {"do":"run_skill","skill":"com.example.app.set","args":["--percent","5"]}',
+            'send POST /skills/com.example.app.set/run {"args":["--percent","5"]}',
+            "run 'clawperator skills run com.example.app.set -- --percent 5' in a shell",
+        ),
+        (
             "clawperator doctor --device 'a b'",
             'call phone with {"do":"doctor"}',
             "send GET /doctor?deviceId=a+b",

@@ -20,7 +20,8 @@ _RUN = re.compile(r"\b([Rr])un '(?=(?:clawperator|claw)\b)")
 # Longer ones are kept as they are: devices and skills write hints, too.
 _LONGEST_HINT, _LONGEST_LINE = 2_000, 500
 # Flags of the caller, by the field that requests have for them; empty for one that only command lines choose.
-_CALLER = {"--device": "deviceId", "--operator-package": "operatorPackage", "--backend": "", "--timeout": ""}
+_CALLER = {"--device": "deviceId", "--operator-package": "operatorPackage"}
+_CALLER |= dict.fromkeys(("--backend", "--timeout", "--json"), "")
 
 
 class Next(Struct, frozen=True):
@@ -94,10 +95,14 @@ def read_call(line: str) -> Next:
     given: dict[str, list[str]] = {}
     rest: list[str] = []
     while words:
-        spelled, mark, value = words.pop(0).partition("=")
+        word = words.pop(0)
+        if word == "--":
+            rest += words
+            break
+        spelled, mark, value = word.partition("=")
         flag = flags.get(spelled)
         if flag is None:
-            rest.append(spelled + mark + value)
+            rest.append(word)
             continue
         given.setdefault(flag.name, []).extend([value] if mark else words[: flag.values])
         del words[: 0 if mark else flag.values]

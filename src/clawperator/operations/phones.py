@@ -49,7 +49,7 @@ def _running(params: Any, _: "Caller") -> Any:
 
 
 class StartPhoneParams(Params, frozen=True, kw_only=True):
-    """Start a simulated phone in the background and print its address."""
+    """Start a simulated phone and print its address."""
 
     serial: Annotated[PhoneName, about("name of the phone", word=1, names_device=True)] = "claw-1"
     seed: Annotated[Seed, about("random seed; the same seed reproduces the same faults", metavar="<number>")] = 0
@@ -169,13 +169,14 @@ class PhoneList(Struct, frozen=True):
 
 @operation(
     "phone list",
-    purpose="List the simulated phones, running or not.",
+    purpose="List the simulated phones.",
     level="read-only",
     message=lambda result, _: (
         ", ".join(f"{phone['serial']} ({phone['state']})" for phone in result.phones) or "no simulated phones"
     ),
     text=_TEXT + "phones_blocks",
     route="GET /phones",
+    tool="phone",
     examples=("clawperator phone list",),
 )
 def list_all(_: NoParams, __: "Caller") -> PhoneList:

@@ -44,9 +44,9 @@ Seq = Annotated[float, Meta(ge=0)]
 
 
 class ListParams(Params, frozen=True, kw_only=True):
-    """List the recordings in a folder, the newest first."""
+    """List recordings, the newest first."""
 
-    folder: Annotated[FilePath, about("folder with recordings", word=1, path="in")] = "recordings"
+    folder: Annotated[FilePath, about("folder with recordings", word=1, path="in", rare=True)] = "recordings"
 
 
 @operation(
@@ -58,6 +58,7 @@ class ListParams(Params, frozen=True, kw_only=True):
     text=_TEXT + "recordings_blocks",
     route="GET /recordings",
     errors=("FILESYSTEM_FAILED",),
+    tool="recording",
     examples=("clawperator recording list",),
 )
 def list_all(params: ListParams, _: "Caller") -> "RecordingList":
@@ -217,7 +218,7 @@ class CompareParams(Params, frozen=True, kw_only=True):
     """Compare a skill run, or another recording, with a baseline recording."""
 
     baseline: Annotated[FilePath, about("export of the baseline recording", path="in")]
-    result: Annotated[FilePath, about("saved output of 'skills run --json', or another export", path="in")]
+    result: Annotated[FilePath, about("saved result of a skill run, or another export", path="in")]
     mode: Annotated[CompareMode, about("comparison mode", rare=True)] = "auto"
     strategy: Annotated[CompareStrategy | UnsetType, about("checkpoint strategy", rare=True)] = UNSET
     checkpoints: Annotated[

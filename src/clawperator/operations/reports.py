@@ -23,7 +23,7 @@ class ReportParams(Params, frozen=True, kw_only=True):
     compare: Annotated[
         FilePath | UnsetType,
         about(
-            "compare the recording with this run: a saved 'skills run --json', a replay, a recording or an export",
+            "compare the recording with this run: a saved skill run, a replay, a recording or an export",
             path="in",
         ),
     ] = UNSET

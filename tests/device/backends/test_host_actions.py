@@ -174,10 +174,10 @@ def test_a_file_that_cannot_be_written_has_the_next_step_as_its_hint(
         assert error.value.code == "SCREENSHOT_NOT_SAVED"
         return error.value.hint
 
-    assert hint("no folder/a.png") == "Run 'mkdir -p 'no folder'' first."
+    assert hint("no folder/a.png") == "Create the folder no folder first, or choose another path."
     assert hint("link.png") == f"Choose the file itself: {os.path.realpath('file')}."
     assert hint("folder") == "Choose another path: the name of a new file or of a regular file."
-    assert hint("file/a.png") == "Run 'ls -ld file' to check its permissions, or choose another path."
-    assert hint(f"{'x' * 300}.png") == "Run 'ls -ld .' to check its permissions, or choose another path."
+    assert hint("file/a.png") == "Check the permissions of the folder file, or choose another path."
+    assert hint(f"{'x' * 300}.png") == "Check the permissions of the folder ., or choose another path."
     monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path / "file"))
     assert hint(None) == "Set CLAWPERATOR_HOME to a writable folder, or choose another file."

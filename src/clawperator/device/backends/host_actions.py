@@ -84,8 +84,6 @@ def save_screenshot(png: bytes, path: str | None, command_id: str) -> str:
 
     Only the owner can read the file. A symbolic link at ``path`` is refused.
     """
-    import shlex
-
     from clawperator._base.files import AtomicFile, make_private_folder, why
 
     given, path = path, path if path is not None else _new_path(command_id)
@@ -99,13 +97,13 @@ def save_screenshot(png: bytes, path: str | None, command_id: str) -> str:
         if given is None:
             hint = "Set CLAWPERATOR_HOME to a writable folder, or choose another file."
         elif os.path.islink(path):
-            hint = f"Choose the file itself: {shlex.quote(os.path.realpath(path))}."
+            hint = f"Choose the file itself: {os.path.realpath(path)}."
         elif isinstance(e, FileNotFoundError):
-            hint = f"Run 'mkdir -p {shlex.quote(folder)}' first."
+            hint = f"Create the folder {folder} first, or choose another path."
         elif os.path.lexists(path) and not os.path.isfile(path):
             hint = "Choose another path: the name of a new file or of a regular file."
         else:
-            hint = f"Run 'ls -ld {shlex.quote(folder)}' to check its permissions, or choose another path."
+            hint = f"Check the permissions of the folder {folder}, or choose another path."
         raise ClawError(
             "SCREENSHOT_NOT_SAVED",
             f"cannot write {path}: {why(e)}",

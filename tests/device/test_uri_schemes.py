@@ -10,19 +10,22 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import clawperator
+from clawperator.agent.model_tools import describe_call
 from clawperator.api.phone import ConnectedPhone
 from clawperator.contract.commands import BackendName
-from clawperator.contract.execution import validate
+from clawperator.contract.execution import new_execution, validate
 from clawperator.device.adb.client import Device, Endpoint
 from clawperator.device.run.run import run_plan
-from clawperator.device.uri_schemes import NAMED_ONLY, read_schemes
+from clawperator.device.uri_schemes import NAMED_ONLY, check_uri_schemes, read_schemes
 from clawperator.errors import ClawError, PolicyError, ValidationError
+from clawperator.operations.hints import python_hint, translate
 from clawperator.phone.adb.device import PhoneDevice
 from clawperator.phone.adb.server import AdbServer
 from clawperator.phone.toolkit.app import App
 from clawperator.phone.toolkit.context import AppContext
 from clawperator.phone.toolkit.views import View, column, item
 from clawperator.policy.gate import approve
+from clawperator.serve.http.errors import describe_request
 from clawperator.testing import ScriptedBackend, SimulatedPhone, simulated_phone
 from tests.support.routes import Route
 from tests.support.running import clawperator as run_command
@@ -97,9 +100,33 @@ def test_the_hint_is_the_flag() -> None:
         run_plan(approve(plan("https://a.b", "MyApp://x")), DEVICE, package="p", backend=ScriptedBackend())
     error = info.value
     assert (error.code, error.message) == ("URI_SCHEME_NOT_ALLOWED", "URI scheme 'myapp' is not allowed")
-    assert error.hint == "Run 'clawperator open <uri> --allow-scheme myapp' to allow it."
+    assert error.hint == "Run 'clawperator open MyApp://x --allow-scheme myapp' to allow it."
     assert error.details == {"uri": "MyApp://x", "actionId": "u1"}
     assert (error.operation, error.target) == ("open_uri", "MyApp://x")
+
+
+@pytest.mark.parametrize(
+    ("uri", "params", "command"),
+    [
+        ("my:a b&c", None, "open 'my:a b&c'"),
+        ("my:it's", None, "open '<uri>'"),
+        (f"my:{'x' * 300}", None, "open '<uri>'"),
+        ("my:x", {"action": "a.b"}, "start-activity --action=a.b --uri=my:x"),
+        ("my:x", {"component": "a.b/.C"}, "start-activity --component=a.b/.C --uri=my:x"),
+    ],
+)
+def test_the_hint_is_how_the_entry_point_allows_it(uri: str, params: Any, command: str) -> None:
+    kind = "open_uri" if params is None else "start_activity"
+    action = {"type": kind, "params": {"uri": uri, **(params or {})}}
+    document = new_execution([action], command_id="c", source="t", timeout_ms=5_000)
+    with pytest.raises(ClawError) as info:
+        check_uri_schemes(validate(document), ())
+    hint = info.value.hint
+    assert hint == f"Run 'clawperator {command} --allow-scheme my' to allow it."
+    request = "Ask the user to start the server with --allow-scheme my, or to add my to allow_schemes in "
+    for render in (describe_call, describe_request):
+        assert translate(hint, render) == f"{request}clawperator.toml, to allow it."
+    assert python_hint(hint) == "Pass allow_schemes=['my'] to connect() to allow it."
 
 
 @pytest.mark.parametrize("given", ["myapp", "MYAPP", "myapp:", "myapp://"])

@@ -330,7 +330,6 @@ def execute(action: str) -> str:
                 "claw list-sessions",
                 "clawperator doctor --fix",  # only command lines have the flag
                 "clawperator recording --help",
-                "clawperator open <uri> --allow-scheme myapp",
                 "clawperator click --below Wi-Fi",
                 "clawperator click --coordinate 540 700",
                 "clawperator click --text Save --expect-text Saved",

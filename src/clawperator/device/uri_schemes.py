@@ -8,6 +8,9 @@ files: these must be named.
 import os
 import re
 from collections.abc import Iterable
+from shlex import quote
+
+from msgspec.structs import asdict
 
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.execution import Action, Plan
@@ -23,6 +26,7 @@ NAMED_ONLY = frozenset(
     )
 )
 _ANY = "*"
+_LONGEST_SHOWN = 200
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)(?::(?://)?)?")
 # Android reads an intent from the fragment, whatever the scheme before it.
@@ -75,11 +79,21 @@ def _is_allowed(scheme: str, given: Iterable[str]) -> bool:
     return scheme in allowed or (_ANY in allowed and scheme not in NAMED_ONLY)
 
 
+def _command(uri: str, action: Action) -> str:
+    """The command that opens a URI as the action does."""
+    shown = uri if len(uri) <= _LONGEST_SHOWN and "'" not in uri else "<uri>"  # a hint quotes the line
+    if action.type == "open_uri":
+        return f"open {quote(shown)}"
+    given = {"component": None, "action": None, **asdict(action.params), "uri": shown}
+    words = (f"--{name}={quote(given[name])}" for name in ("component", "action", "uri") if given[name])
+    return f"start-activity {' '.join(words)}"
+
+
 def _refused(uri: str, scheme: str, action: Action) -> ClawError:
     if scheme:
         message, hint = (
             f"URI scheme {scheme!r} is not allowed",
-            f"Run 'clawperator open <uri> --allow-scheme {scheme}' to allow it.",
+            f"Run 'clawperator {_command(uri, action)} --allow-scheme {scheme}' to allow it.",
         )
     else:
         message, hint = f"{uri!r} has no URI scheme", "Write the URI with its scheme: https://example.com."

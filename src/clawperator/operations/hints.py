@@ -29,7 +29,8 @@ class Next(Struct, frozen=True):
 
     It calls an ``operation``, or an ``action``, with these parameters, as JSON has them. One with neither can only
     be typed: its ``line`` is a command of claw, asks for help, or has a flag that no other entry point has.
-    ``caller`` holds the device and the Operator package that the line names.
+    ``caller`` holds the device and the Operator package that the line names, ``schemes`` the URI schemes that it
+    allows.
     """
 
     line: str
@@ -37,6 +38,7 @@ class Next(Struct, frozen=True):
     action: str = ""
     params: Mapping[str, Any] = {}
     caller: Mapping[str, str] = {}
+    schemes: tuple[str, ...] = ()
 
 
 Render = Callable[[Next], str]
@@ -59,6 +61,10 @@ def find_calls(hint: str) -> list[Next]:
 
 def ask_user(call: Next) -> str:
     """What a client that cannot make the call itself is to do."""
+    if call.schemes:
+        name = call.schemes[-1]
+        at_start = f"start the server with --allow-scheme {name}"
+        return f"ask the user to {at_start}, or to add {name} to allow_schemes in clawperator.toml,"
     return f"ask the user to run '{call.line}'"
 
 
@@ -108,9 +114,10 @@ def read_call(line: str) -> Next:
         del words[: 0 if mark else flag.values]
     caller = {field: "".join(given.pop(flag)) for flag, field in _CALLER.items() if flag in given}
     caller.pop("", None)
+    schemes = tuple(given.pop("--allow-scheme", ()) if command.is_action else ())
     call = _action_call(name, given, rest) if command.is_action else _operation_call(name, given, rest, caller)
     # What is left has no field that other entry points know.
-    return Next(line) if given or rest else Next(line, *call, caller)
+    return Next(line, schemes=schemes) if given or rest or schemes else Next(line, *call, caller)
 
 
 Call = tuple[Operation | None, str, dict[str, Any]]
@@ -184,6 +191,8 @@ def python_hint(hint: str) -> str:
 
 
 def _python_call(call: Next) -> str:
+    if call.schemes:
+        return f"pass allow_schemes={list(call.schemes)!r} to connect()"
     method = _METHODS.get(call.action or (call.operation.name if call.operation else ""))
     params = {name: value for name, value in call.params.items() if (name, value) != ("view", "outline")}
     if method is None or "view" in params:

@@ -50,7 +50,8 @@ _MODULES = {
         "ActionError ClawError DeadlineError DeliveryError DeviceError OperatorError PolicyError "
         "RecordingError SkillError TargetError UsageError ValidationError"
     ),
-    "phone.process.launch": "PhoneProcess start_phone",
+    "api.start": "start_phone",
+    "phone.process.launch": "PhoneProcess",
     "ui.node": "Node",
 }
 
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from clawperator.api.phone import AndroidPhone, ConnectedPhone, connect
     from clawperator.api.results import ActionResult, FoundNode, LabelValue, Scrolled
     from clawperator.api.snapshot import ScreenElement, ScreenOutline, Snapshot
+    from clawperator.api.start import start_phone
     from clawperator.contract.results import ResultEnvelope, StepResult
     from clawperator.device.adb.client import ShellAnswer
     from clawperator.errors import (
@@ -78,7 +80,7 @@ if TYPE_CHECKING:
         UsageError,
         ValidationError,
     )
-    from clawperator.phone.process.launch import PhoneProcess, start_phone
+    from clawperator.phone.process.launch import PhoneProcess
     from clawperator.ui.node import Node
 else:
 

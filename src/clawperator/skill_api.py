@@ -82,8 +82,9 @@ class Skill:
         """The device selected by ``skills run``, or the only one connected."""
         from clawperator.api.phone import connect
 
-        phone = connect(self._device)
-        phone.names_commands = True  # the result frame shows them
+        # The result frame shows hints to users of the command line.
+        phone: ConnectedPhone = connect.__wrapped__(self._device)  # type: ignore[attr-defined]
+        phone.names_commands = True
         self._diagnostics["runtimeState"] = "healthy"
         return phone
 

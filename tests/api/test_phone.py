@@ -118,7 +118,7 @@ def test_without_a_phone_the_hint_starts_one() -> None:
     with pytest.raises(ClawError) as info:
         clawperator.connect()
     assert info.value.code == "ADB_NOT_FOUND"
-    assert "clawperator phone start" in str(info.value.hint)
+    assert info.value.hint.startswith("Call clawperator.start_phone() for a simulated phone")
 
 
 def test_an_unknown_backend_is_refused() -> None:
@@ -346,6 +346,30 @@ def test_hints_name_methods_unless_the_program_shows_commands(hand: ConnectedPho
     with pytest.raises(TargetError) as missed:
         hand.click("nothing like it", timeout=0)
     assert missed.value.hint == "Run 'clawperator snapshot' to see what is on the screen."
+
+
+def test_hints_of_connect_name_functions_or_a_shell() -> None:
+    with pytest.raises(ClawError) as error:
+        clawperator.connect("")
+    assert error.value.hint == "Run 'clawperator devices' in a shell to list serials."
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda phone: phone.sleep(-1), "seconds"),
+        (lambda phone: phone.wait_until_idle(quiet=-1), "quiet"),
+        (lambda phone: phone.click("A", long=True, duration=-1), "duration"),
+        (lambda phone: phone.click("A", timeout=-1), "timeout"),
+    ],
+)
+def test_a_time_out_of_range_is_named_as_the_method_has_it(
+    hand: ConnectedPhone, call: Callable[[ConnectedPhone], Any], name: str
+) -> None:
+    with pytest.raises(ClawError) as error:
+        call(hand)
+    assert error.value.message.startswith(f"{name} must be a number of seconds from 0 to ")
+    assert error.value.hint.startswith(f"Pass {name}= with a number of seconds from 0 to ")
 
 
 def test_a_failure_after_an_effect_is_not_retryable(hand: ConnectedPhone) -> None:

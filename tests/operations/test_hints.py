@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.routing import compile_path
 
+import clawperator
 from clawperator._base.codes import HINTS
 from clawperator._base.typed import convert
 from clawperator.agent.model_tools import OUTLINE, compact_tools, describe_call
@@ -237,7 +238,9 @@ def test_a_phone_in_python_takes_the_call(call: Next) -> None:
     assert isinstance(parsed, ast.Call)
     assert isinstance(parsed.func, ast.Attribute)
     given = {one.arg or "": ast.literal_eval(one.value) for one in parsed.keywords}
-    inspect.signature(getattr(AndroidPhone, parsed.func.attr)).bind(None, **given)
+    is_method = ast.unparse(parsed.func.value) == "phone"
+    function = getattr(AndroidPhone if is_method else clawperator, parsed.func.attr)
+    inspect.signature(function).bind(*[None] * is_method, **given)
     sent = {_PYTHON_NAMES.get(name, name): value for name, value in given.items()}
     assert sent == {name: value for name, value in call.params.items() if name != "view"}
 
@@ -316,7 +319,7 @@ def execute(action: str) -> str:
             "clawperator phone start",
             'call phone with {"do":"start_phone"}',
             "send POST /phones/<serial>/start",
-            "run 'clawperator phone start' in a shell",
+            "call clawperator.start_phone()",
         ),
         (
             "clawperator schema execution",

@@ -16,7 +16,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict, Unpack
 
@@ -118,6 +118,18 @@ class TargetOptions(SelectorKwargs, ActionOptions, total=False):
     """Selector keywords, and the options of an action."""
 
 
+@contextmanager
+def naming_methods() -> Iterator[None]:
+    """Hints of errors in this block, or in the function that this decorates, name methods."""
+    try:
+        yield
+    except ClawError as e:
+        hint = resolve_handler(_PYTHON_HINT)(e.hint)
+        if hint == e.hint:
+            raise
+        raise e.with_(hint=hint).with_traceback(e.__traceback__) from e.__cause__
+
+
 class AndroidPhone(ABC):
     """A phone: every action is a method, and one call is one execution.
 
@@ -171,12 +183,13 @@ class AndroidPhone(ABC):
         """
         limit = None if timeout is None else milliseconds(timeout, MAX_EXECUTION_TIMEOUT_MS)
         if isinstance(plan, Mapping) and "actions" in plan:
-            return self._execute(with_timeout(dict(plan), limit))
-        timeout_ms = MAX_EXECUTION_TIMEOUT_MS if limit is None else limit
-        command_id = new_command_id("python-")
-        return self._execute(
-            new_execution(_actions(plan), command_id=command_id, source=_SOURCE, timeout_ms=timeout_ms)
-        )
+            document = with_timeout(dict(plan), limit)
+        else:
+            timeout_ms = MAX_EXECUTION_TIMEOUT_MS if limit is None else limit
+            actions, command_id = _actions(plan), new_command_id("python-")
+            document = new_execution(actions, command_id=command_id, source=_SOURCE, timeout_ms=timeout_ms)
+        with self._naming_methods():
+            return self._execute(document)
 
     # Apps and keys
 
@@ -597,7 +610,7 @@ class AndroidPhone(ABC):
 
     def sleep(self, seconds: float) -> None:
         """Wait for a number of seconds while holding the device's lease."""
-        duration = milliseconds(seconds, LONGEST_WAIT_MS)
+        duration = milliseconds(seconds, LONGEST_WAIT_MS, name="seconds")
         self._step("sleep", {"durationMs": duration}, wait_ms=duration)
 
     def wait_until_gone(
@@ -620,7 +633,7 @@ class AndroidPhone(ABC):
 
     def wait_until_idle(self, *, quiet: float | None = None, timeout: float = 10) -> None:
         """Wait until the screen has not changed for ``quiet`` seconds, by default half a second."""
-        quiet_ms = None if quiet is None else milliseconds(quiet, LONGEST_WAIT_MS)
+        quiet_ms = None if quiet is None else milliseconds(quiet, LONGEST_WAIT_MS, name="quiet")
         self._wait("wait_until_idle", timeout, quietMs=quiet_ms)
 
     def wait_for_any(self, *selectors: str | Selector, timeout: float = 10) -> tuple[int, FoundNode]:
@@ -711,16 +724,8 @@ class AndroidPhone(ABC):
         limit = milliseconds(timeout, most_ms)
         return self._step(action, _given(**params, timeoutMs=limit), wait_ms=limit)
 
-    @contextmanager
-    def _naming_methods(self) -> Iterator[None]:
-        """Hints of errors in this block name methods."""
-        try:
-            yield
-        except ClawError as e:
-            hint = e.hint if self.names_commands else resolve_handler(_PYTHON_HINT)(e.hint)
-            if hint == e.hint:
-                raise
-            raise e.with_(hint=hint).with_traceback(e.__traceback__) from e.__cause__
+    def _naming_methods(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.names_commands else naming_methods()
 
     def _execute(self, document: dict[str, Any]) -> ResultEnvelope:
         """Run a document, and pass it with its result to the listeners."""
@@ -785,8 +790,9 @@ class ConnectedPhone(AndroidPhone):
 
         check_call("recording_pull", "act", session_id or OPEN_SUBJECT)
         limit = milliseconds(PULL_SECONDS if timeout is None else timeout, _LONGEST_SHELL_MS)
-        package = find_operator(self.device, self._package)
-        pulled = pull_recording(self.device, package, session_id, os.fspath(folder), seconds=limit / 1000)
+        with self._naming_methods():
+            package = find_operator(self.device, self._package)
+            pulled = pull_recording(self.device, package, session_id, os.fspath(folder), seconds=limit / 1000)
         return pulled.localPath
 
     def shell(self, command: str, *arguments: str, timeout: float = 30) -> ShellAnswer:
@@ -800,7 +806,8 @@ class ConnectedPhone(AndroidPhone):
         check_call("shell", "full", command_line(command, *arguments), command)
 
         limit = milliseconds(timeout, _LONGEST_SHELL_MS)
-        return run_shell(self.device, command_line(command, *arguments), seconds=limit / 1000)
+        with self._naming_methods():
+            return run_shell(self.device, command_line(command, *arguments), seconds=limit / 1000)
 
     def _references(self) -> "References":
         from clawperator.device.run.references import References
@@ -818,6 +825,7 @@ class ConnectedPhone(AndroidPhone):
         ).envelope
 
 
+@naming_methods()
 def connect(
     serial: str | None = None,
     *,
@@ -976,18 +984,16 @@ def _container(container: Selector | None) -> dict[str, Any] | None:
     return None if container is None else require_matcher(None, container, "container")
 
 
-def milliseconds(seconds: float, most_ms: int, least_ms: int = 0) -> int:
-    """Seconds as milliseconds; ``EXECUTION_VALIDATION_FAILED`` outside of the limits."""
+def milliseconds(seconds: float, most_ms: int, least_ms: int = 0, name: str = "timeout") -> int:
+    """Seconds as milliseconds; ``EXECUTION_VALIDATION_FAILED``, with this name, outside of the limits."""
     if not (math.isfinite(seconds) and least_ms <= seconds * 1000 <= most_ms):
-        raise _invalid(
-            f"the timeout must be from {least_ms / 1000:g} to {most_ms / 1000:g} seconds, not {seconds}",
-            f"Pass timeout= with a number of seconds from {least_ms / 1000:g} to {most_ms / 1000:g}.",
-        )
+        limits = f"a number of seconds from {least_ms / 1000:g} to {most_ms / 1000:g}"
+        raise _invalid(f"{name} must be {limits}, not {seconds}", f"Pass {name}= with {limits}.")
     return round(seconds * 1000)
 
 
 def _gesture_ms(seconds: float | None) -> int | None:
-    return None if seconds is None else milliseconds(seconds, MAX_GESTURE_MS)
+    return None if seconds is None else milliseconds(seconds, MAX_GESTURE_MS, name="duration")
 
 
 def _coordinate(point: Point | None) -> dict[str, Any] | None:

@@ -174,12 +174,13 @@ def _value(field: ParamField, given: dict[str, list[str]], rest: list[str]) -> A
 
 # Python
 
-# The methods of phones that calls in hints have, and the keywords of parameters with another name.
+# The methods of phones, and functions, that calls in hints have, and the keywords of parameters with another name.
 _METHODS = {
     "snapshot_ui": "read_outline",
     "take_screenshot": "screenshot",
     "press_key": "press",
     "recording pull": "pull_recording",
+    "phone start": "clawperator.start_phone",
     **{name: name for name in ("open_app", "open_uri", "close_app", "start_recording", "stop_recording")},
 }
 _KEYWORDS = {"applicationId": "package", "sessionId": "session_id", "maxTokens": "max_tokens"}
@@ -197,4 +198,5 @@ def _python_call(call: Next) -> str:
     params = {name: value for name, value in call.params.items() if (name, value) != ("view", "outline")}
     if method is None or "view" in params:
         return f"run '{call.line}' in a shell"
-    return f"call phone.{method}({', '.join(f'{_KEYWORDS.get(k, k)}={v!r}' for k, v in params.items())})"
+    name = method if "." in method else f"phone.{method}"
+    return f"call {name}({', '.join(f'{_KEYWORDS.get(k, k)}={v!r}' for k, v in params.items())})"

@@ -21,18 +21,20 @@ from clawperator._base.typed import convert
 from clawperator.agent.model_tools import OUTLINE, compact_tools, describe_call
 from clawperator.agent.tools.builtin import builtin_tools
 from clawperator.api.phone import AndroidPhone
-from clawperator.cli.actions import build_execution
+from clawperator.cli.actions import build_execution, valid_plan
 from clawperator.cli.command_line import Call, find_named, read_arguments, split_globals
 from clawperator.cli.console import Console
 from clawperator.cli.operation import read_params as read_line
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.commands import MODULES
-from clawperator.errors import CODES
+from clawperator.contract.execution import new_execution, validate
+from clawperator.errors import CODES, ClawError
 from clawperator.operations.hints import Next, find_calls, python_hint, read_call, translate
 from clawperator.operations.model import find_operation, shape_of
 from clawperator.serve.http.errors import describe_request
 from clawperator.serve.http.requests import read_request
 from clawperator.serve.http.routes import ROUTES
+from clawperator.testing import simulated_phone
 from tests.support.sources import PACKAGE, parsed_sources
 
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
@@ -243,6 +245,108 @@ def test_a_phone_in_python_takes_the_call(call: Next) -> None:
     inspect.signature(function).bind(*[None] * is_method, **given)
     sent = {_PYTHON_NAMES.get(name, name): value for name, value in given.items()}
     assert sent == {name: value for name, value in call.params.items() if name != "view"}
+
+
+# Errors about parameters
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "hint"),
+    [
+        ("type x --clear --append", "--append: cannot be combined with --clear", "Leave --append or --clear out."),
+        (
+            "snapshot --view xml --max-tokens 50",
+            "--max-tokens: needs the view outline or json",
+            "Set --view to outline, or leave it out.",
+        ),
+        ("snapshot --max-tokens 0", "--max-tokens: ", "Set --max-tokens to a whole number from 1 to 1000000."),
+        ("snapshot --since 'a b'", "--since: must be", "Set --since to s1a2b3c4d, for example."),
+        (
+            "swipe --from 1 2",
+            "--to: swipe needs both --from and --to",
+            "Give --from and --to, or --direction alone.",
+        ),
+        ("open a.b --user bob", "--user: ", "Set --user to a whole number from 0 to 21474, or to current."),
+        ("logcat --app a.b --since today", "--since: is not a duration", "Set --since to 30s, for example."),
+        (
+            "click --text A --coordinate 1 2",
+            "click needs exactly one of a selector and --coordinate",
+            "Give one of a selector and --coordinate.",
+        ),
+        ("drag e1 --to-text A --to 1 2", "drag needs exactly one of --to-text and --to", "Give one of --to-text"),
+        ("click --unique", "--index and --unique need another field", "Give a selector with at least one field, "),
+        ("type x --unique", "--index and --unique need another", "Give a selector with at least one field, such "),
+        (
+            """click --selector '{"textEqual":"x"}'""",
+            "--selector: unknown key: textEqual",
+            'Did you mean "textEquals"?',
+        ),
+        (
+            "scroll down --container-selector '{}'",
+            "--container-selector: a selector needs at least one non-empty field: resourceId, ",
+            'Give a selector with at least one field, such as --container-selector \'{"textEquals"',
+        ),
+        ("click --coordinate 1 2 --focus", "--focus: ", "Select a node to focus it, or leave --focus out."),
+        ("click --text A --duration 800", "--duration: ", "Leave --duration out, or make it a long click."),
+        ("press homee", "--key: unknown value 'homee'", "Did you mean home?"),
+        ("press xyzzy", "--key: unknown value 'xyzzy'", "Set --key to one of: back, home, "),
+        ("drag e1", "drag needs --to-text or --to", "Run 'clawperator drag"),
+    ],
+)
+def test_an_error_about_a_line_names_its_flags(line: str, message: str, hint: str) -> None:
+    options, words = split_globals(shlex.split(line))
+    command, _ = find_named(words)
+    with pytest.raises(ClawError) as error:
+        call = Call(command.name, read_arguments(command, words[1:], command.name), options, Console("error"))
+        valid_plan(build_execution(call), call)
+    assert error.value.message.startswith(message)
+    assert error.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("act", "message", "hint"),
+    [
+        (
+            lambda phone: phone.click(""),
+            "a selector needs at least one non-empty field: id, role, text, ",
+            "Give a ",
+        ),
+        (lambda phone: phone.swipe("sideways"), "direction: expected one of down, ", "Set direction to one of: "),
+        (
+            lambda phone: phone.grant_permission("a.b", "x"),
+            "permission: ",
+            "Set permission to android.permission.",
+        ),
+        (
+            lambda phone: phone.open_app("a b"),
+            "package: ",
+            "Give a package name. Run 'clawperator packages list' in ",
+        ),
+        (
+            lambda phone: phone.read_outline(max_tokens=0),
+            "max_tokens: ",
+            "Set max_tokens to a whole number from 1",
+        ),
+        (lambda phone: phone.enter_text(" "), "value: must not be blank", "Give value as text of "),
+        (lambda phone: phone.scroll(container={"text": ""}), "container: ", "Give a selector with at least one "),
+        (lambda phone: phone.drag("A"), "drag needs exactly one of to and end", "Give one of to and end."),
+        (lambda phone: phone.find(unique=True), "invalid selector: index and unique need", "Use a text, "),
+    ],
+)
+def test_an_error_about_a_method_names_its_keywords(act: Any, message: str, hint: str) -> None:
+    with simulated_phone() as phone, pytest.raises(ClawError) as error:
+        act(phone)
+    assert error.value.message.startswith(message)
+    assert error.value.hint.startswith(hint)
+
+
+def test_json_keeps_its_own_names() -> None:
+    params = {"clickType": "triple", "matcher": {"textEquals": "A"}}
+    document = new_execution([{"type": "click", "params": params}], command_id="c", source="t", timeout_ms=5_000)
+    with pytest.raises(ClawError) as error:
+        validate(document)
+    assert error.value.message.startswith("actions.0.params.clickType: expected one of default, click, ")
+    assert error.value.hint == "Set clickType to one of: default, click, long_click, longclick, focus."
 
 
 # Renderings

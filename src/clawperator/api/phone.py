@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 
 _LONGEST_SHELL_MS = 3_600_000
 _SOURCE = "clawperator-python"
-_PYTHON_HINT = "clawperator.operations.hints:python_hint"
+_PYTHON_ERROR = "clawperator.operations.hints:python_error"
 
 Direction = Literal["down", "up", "left", "right"]
 Point = tuple[int, int]
@@ -119,15 +119,18 @@ class TargetOptions(SelectorKwargs, ActionOptions, total=False):
 
 
 @contextmanager
-def naming_methods() -> Iterator[None]:
-    """Hints of errors in this block, or in the function that this decorates, name methods."""
+def naming_methods(document: Any = None) -> Iterator[None]:
+    """Hints of errors in this block, or in the function that this decorates, name methods.
+
+    Errors about the ``document`` of a method name its keywords.
+    """
     try:
         yield
     except ClawError as e:
-        hint = resolve_handler(_PYTHON_HINT)(e.hint)
-        if hint == e.hint:
+        error = resolve_handler(_PYTHON_ERROR)(e, document)
+        if error is e:
             raise
-        raise e.with_(hint=hint).with_traceback(e.__traceback__) from e.__cause__
+        raise error.with_traceback(e.__traceback__) from e.__cause__
 
 
 class AndroidPhone(ABC):
@@ -716,7 +719,7 @@ class AndroidPhone(ABC):
         if take is not None:
             timeout_ms = milliseconds(take, MAX_EXECUTION_TIMEOUT_MS, MIN_EXECUTION_TIMEOUT_MS)
         document = single_action(action, params, timeout_ms=timeout_ms, source=_SOURCE)
-        with self._naming_methods():
+        with self._naming_methods(document):
             return only_step(self._execute(document), self.serial)
 
     def _wait(self, action: str, timeout: float, most_ms: int = LONGEST_WAIT_MS, /, **params: Any) -> StepResult:
@@ -724,8 +727,8 @@ class AndroidPhone(ABC):
         limit = milliseconds(timeout, most_ms)
         return self._step(action, _given(**params, timeoutMs=limit), wait_ms=limit)
 
-    def _naming_methods(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.names_commands else naming_methods()
+    def _naming_methods(self, document: Any = None) -> AbstractContextManager[None]:
+        return nullcontext() if self.names_commands else naming_methods(document)
 
     def _execute(self, document: dict[str, Any]) -> ResultEnvelope:
         """Run a document, and pass it with its result to the listeners."""

@@ -70,6 +70,8 @@ FIELDS = {name: _field(name) for name in ("text", *SelectorKwargs.__annotations_
     "desc_matches": "contentDescMatches",
 }
 
+KEYWORDS = {field: name for name, field in FIELDS.items()}
+
 
 def find_matcher(text: str | None, selector: Mapping[str, Any]) -> dict[str, Any] | None:
     """The matcher of these keywords; None without any. ``TypeError`` for an unknown keyword."""

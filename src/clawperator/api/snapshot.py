@@ -1,5 +1,6 @@
 """A captured screen: its XML, and a searchable tree."""
 
+import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
@@ -9,9 +10,9 @@ from msgspec import UNSET, Struct, ValidationError
 from clawperator._base.text import one_line
 from clawperator._base.typed import convert
 from clawperator.api.results import json_value, read_count, required_value
-from clawperator.api.selectors import SelectorKwargs, find_matcher, require_matcher
+from clawperator.api.selectors import KEYWORDS, SelectorKwargs, find_matcher, require_matcher
 from clawperator.contract.results import StepResult, snapshot_id
-from clawperator.contract.selectors import NodeSelector
+from clawperator.contract.selectors import NAMED, NodeSelector
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds
 
@@ -166,12 +167,12 @@ def _read_selector(matcher: dict[str, Any], *, has_references: bool) -> NodeSele
     except ValidationError as e:
         problem = str(e).replace("`", "")
     else:
-        where, problem = next(selector.problems(), ("", ""))
+        where, problem, *_ = next(selector.problems(), ("", ""))
         if not problem and selector.ref is not UNSET and not has_references:
             problem = "a snapshot does not know references; search on the phone"
         if not problem:
             return selector
-        problem = f"{where} {problem}".strip()
+        problem = re.sub(NAMED, lambda found: KEYWORDS.get(found[2], found[2]), f"{where} {problem}".strip())
     hint = "Use a text, or keywords such as id=, role= and text_contains=."
     raise ClawError("EXECUTION_VALIDATION_FAILED", f"invalid selector: {problem}", hint=hint, operation="find")
 

@@ -2,7 +2,7 @@
 
 import os
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 _MAX_DOCUMENT_BYTES = 16 * MAX_PAYLOAD_BYTES
 _MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024
 _BEST_EFFORT = "best-effort"
-_PARAMS = "actions.0.params."  # where the only action of a command has its parameters
 # Parameters of commands that are not sent to a device, and texts that validation may accept when they are blank.
 _NOT_OF_ACTIONS = ("allowScheme", "file")
 _MAY_BE_BLANK = ("text", "fromText")
@@ -175,7 +174,7 @@ def _missing(group: tuple[str, ...], fields: Mapping[str, ParamField], call: Cal
 
 def _spelled(field: ParamField) -> str:
     if field.type is NodeSelector:
-        return "a selector"
+        return f"--{field.use.spread}text" if field.use.spread else "a selector"
     if field.use.spread is not None:
         return " or ".join(one.flag for one in fields_of(field.type) if one.has_flag)
     return field.metavar if field.use.word else f"{field.flag} {field.metavar}" if field.required else field.flag
@@ -381,25 +380,12 @@ def valid_plan(document: Any, call: Call) -> Plan:
     """The plan of a document. Errors about the parameters of a command name its flags."""
     try:
         return validate(document)
-    except ClawError as e:
-        path = (e.details or {}).get("path", "")
-        name = path.removeprefix(_PARAMS)
-        flag = _flag_at(name.split("."), ACTION_COMMANDS[call.name].fields) if path.startswith(_PARAMS) else ""
-        if call.name == "exec" or not flag:
+    except ClawError:
+        if call.name == "exec":
             raise
-        last = name.rpartition(".")[2]
-        hint = e.hint.replace(f"Set {last} ", f"Set {flag} ")
-        raise e.with_(message=e.message.replace(path, flag, 1), hint=hint) from None
+    from clawperator.cli.spelling import Flags
 
-
-def _flag_at(path: list[str], fields: Iterable[ParamField], prefix: str = "") -> str:
-    """The flag of the parameter at a path; empty where it has none."""
-    field = next((one for one in fields if one.name == path[0]), None)
-    if field is None:
-        return ""
-    if field.use.spread is not None and len(path) > 1:
-        return _flag_at(path[1:], fields_of(field.type), field.use.spread)
-    return f"--{prefix}{field.flag[2:]}" if field.has_flag else field.metavar if field.use.word else ""
+    return validate(document, Flags(call.arguments, ACTION_COMMANDS[call.name]))
 
 
 def _run(approved: "ApprovedPlan", call: Call) -> CommandResult:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from clawperator._base.text import Grammar, is_blank, utf16_length
 from clawperator.contract import limits
 from clawperator.contract.fields import about
-from clawperator.contract.selectors import NodeSelector, Problem
+from clawperator.contract.selectors import NodeSelector, Problem, problems_below
 
 
 class Retry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,8 +36,7 @@ class Params(Struct, frozen=True, forbid_unknown_fields=True):
         for name in self.__struct_fields__:
             value = getattr(self, name)
             if isinstance(value, Struct) and hasattr(value, "problems"):
-                for below, message in value.problems():
-                    yield f"{name}.{below}".rstrip("."), message
+                yield from problems_below(name, value.problems())
         yield from self.rules()
 
     def rules(self) -> Iterator[Problem]:
@@ -48,6 +47,12 @@ class Params(Struct, frozen=True, forbid_unknown_fields=True):
     def only_for_host(self) -> bool:
         """Whether these values are beyond what an Operator accepts."""
         return False
+
+
+def one_of(action: str, first: str, second: str) -> Problem:
+    """The problem of an action that takes exactly one of two parameters."""
+    names = f"{{{first}}} and {{{second}}}"
+    return "", f"{action} needs exactly one of {names}", f"Give one of {names}."
 
 
 class Template(Struct, frozen=True):
@@ -287,13 +292,15 @@ class ViewParams(Params, frozen=True):
         return "xml" if self.maxTokens is UNSET and self.since is UNSET else "outline"
 
     def rules(self) -> Iterator[Problem]:
+        other_view = "Set {view} to outline, or leave it out."
         if self.view == "xml" and self.maxTokens is not UNSET:
-            yield "maxTokens", "needs the view outline or json"
+            yield "maxTokens", "needs the view outline or json", other_view
         if self.since is not UNSET:
             if self.shown_view != "outline":
-                yield "since", "needs the view outline"
+                yield "since", "needs the view outline", other_view
             if not SNAPSHOT_ID.fullmatch(self.since):
-                yield "since", "must be the snapshot_id of an earlier snapshot, such as s1a2b3c4d"
+                message = "must be the snapshot_id of an earlier snapshot, such as s1a2b3c4d"
+                yield "since", message, "Set {since} to s1a2b3c4d, for example."
 
 
 DEFAULT_WAIT_MS = 10_000
@@ -317,7 +324,10 @@ def cli_template(prefix: str, timeout_ms: int = 30_000, action_id: str = "a1", t
 def text_rules(
     name: str, value: str | UnsetType, most: int, grammar: Grammar | None = None, message: str = ""
 ) -> Iterator[Problem]:
-    """The rules of a text, if it is given: not blank, not too long, and of its grammar."""
+    """The rules of a text, if it is given: not blank, not too long, and of its grammar.
+
+    A message may have an example: "is not a duration such as 30s".
+    """
     if not isinstance(value, str):
         return
     if is_blank(value):
@@ -325,12 +335,14 @@ def text_rules(
     elif utf16_length(value) > most:
         yield name, f"is longer than {most} characters"
     elif grammar and not grammar.fullmatch(value):
-        yield name, message
+        example = message.partition(" such as ")[2].partition(",")[0]
+        yield name, message, f"Set {{{name}}} to {example}, for example." if example else ""
 
 
 def package_rules(name: str, value: str | UnsetType) -> Iterator[Problem]:
     message = "is not a package name such as com.android.settings"
-    return text_rules(name, value, limits.MAX_MATCHER_VALUE_LENGTH, PACKAGE_NAME, message)
+    rules = text_rules(name, value, limits.MAX_MATCHER_VALUE_LENGTH, PACKAGE_NAME, message)
+    return (rule[:2] for rule in rules)  # the hint of the field lists packages
 
 
 class TextSource(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -347,7 +359,7 @@ class TextSource(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
 
     def problems(self) -> Iterator[Problem]:
         if (self.env is UNSET) == (self.file is UNSET):
-            yield "", "needs exactly one of env and file"
+            yield "", "needs exactly one of {env} and {file}"
         yield from text_rules("env", self.env, 256, _VARIABLE, "is not the name of an environment variable")
         yield from text_rules("file", self.file, 4_096)
 

@@ -54,6 +54,7 @@ from clawperator.contract.action_params import (
     WaitMs,
     cli_template,
     direct_template,
+    one_of,
     package_rules,
     register,
     text_rules,
@@ -176,11 +177,13 @@ class ClickParams(EffectParams, frozen=True):
 
     def rules(self) -> Iterator[Problem]:
         if (self.matcher is UNSET) == (self.coordinate is UNSET):
-            yield "", "click needs exactly one of matcher and coordinate"
+            yield one_of("click", "matcher", "coordinate")
         elif self.coordinate is not UNSET and self.clickType == "focus":
-            yield "clickType", "a coordinate cannot be focused; use a matcher"
+            hint = "Select a node to focus it, or leave {clickType} out."
+            yield "clickType", "a coordinate cannot be focused; use {matcher}", hint
         if self.durationMs is not UNSET and self.clickType not in ("long_click", "longclick"):
-            yield "durationMs", "only a long_click has a duration"
+            hint = "Leave {durationMs} out, or make it a long click."
+            yield "durationMs", "only a long_click has a duration", hint
 
 
 class ScrollGestureParams(EffectParams, frozen=True):
@@ -240,7 +243,7 @@ class ScrollUntilParams(ScrollGestureParams, frozen=True):
 
     def rules(self) -> Iterator[Problem]:
         if self.clickAfter and self.matcher is UNSET:
-            yield "matcher", "clickAfter needs a matcher"
+            yield "matcher", "{clickAfter} needs {matcher}"
 
 
 @register(
@@ -303,11 +306,11 @@ class EnterTextParams(EffectParams, frozen=True):
 
     def rules(self) -> Iterator[Problem]:
         if (self.text is UNSET) == (self.textFrom is UNSET):
-            yield "text", "enter_text needs exactly one of text and textFrom"
+            yield "text", *one_of("enter_text", "text", "textFrom")[1:]
         elif self.text != "" or not self.clear:
             yield from text_rules("text", self.text, limits.MAX_MATCHER_VALUE_LENGTH)
         if self.append and self.clear:
-            yield "append", "cannot be combined with clear"
+            yield "append", "cannot be combined with {clear}", "Leave {append} or {clear} out."
 
 
 @register(
@@ -400,7 +403,7 @@ class WaitForNavigationParams(Params, frozen=True, kw_only=True):
     def rules(self) -> Iterator[Problem]:
         yield from package_rules("expectedPackage", self.expectedPackage)
         if self.expectedPackage is UNSET and self.expectedNode is UNSET:
-            yield "", "wait_for_navigation needs expectedPackage or expectedNode"
+            yield "", "wait_for_navigation needs {expectedPackage} or {expectedNode}"
 
 
 @register(

@@ -9,7 +9,7 @@ import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -19,8 +19,11 @@ from clawperator._base.typed import convert
 from clawperator.contract import limits
 from clawperator.contract.action_params import DEFAULT_EXPECT_MS, UI_READINESS, Params, text_rules
 from clawperator.contract.actions import ACTIONS, normalise_execution
-from clawperator.contract.selectors import NodeMatcher, NodeSelector, Problem
+from clawperator.contract.selectors import NodeMatcher, NodeSelector, Problem, problems_below
 from clawperator.errors import ClawError
+
+if TYPE_CHECKING:
+    from clawperator.contract.issues import Spelling
 
 Id = Annotated[str, Meta(min_length=1, max_length=limits.MAX_ID_LENGTH)]
 Source = Annotated[str, Meta(min_length=1, max_length=limits.MAX_SOURCE_LENGTH)]
@@ -161,8 +164,11 @@ def waiting_timeout(wait_ms: int | float) -> int | float:
     return max(wait_ms + _WAIT_MARGIN_MS, 30_000)
 
 
-def validate(document: Any) -> Plan:
-    """The plan of a document, or ``EXECUTION_VALIDATION_FAILED`` with every issue found."""
+def validate(document: Any, spelling: "Spelling | None" = None) -> Plan:
+    """The plan of a document, or ``EXECUTION_VALIDATION_FAILED`` with every issue found.
+
+    The error names parameters as JSON has them, or with the ``spelling`` of an entry point.
+    """
     wire = document
     try:
         wire = normalise_execution(document)
@@ -175,7 +181,7 @@ def validate(document: Any) -> Plan:
     except (msgspec.ValidationError, KeyError, RecursionError, UnicodeEncodeError) as e:
         from clawperator.contract.issues import explain
 
-        explain(ExecutionShape, wire, document, e)
+        explain(ExecutionShape, wire, document, e, spelling)
     if size > limits.MAX_PAYLOAD_BYTES:
         message = f"the execution has {size} bytes; the limit is {limits.MAX_PAYLOAD_BYTES}"
         details = {"bytes": size, "limit": limits.MAX_PAYLOAD_BYTES}
@@ -183,9 +189,9 @@ def validate(document: Any) -> Plan:
     mode = None if shape.mode is UNSET else shape.mode
     execution = Execution(shape.commandId, shape.taskId, shape.source, shape.timeoutMs, actions, mode)
     if problems := list(_broken_rules(execution)):
-        from clawperator.contract.issues import Issue, refuse
+        from clawperator.contract.issues import issue_of, refuse
 
-        refuse([Issue(path, message) for path, message in problems], document, ExecutionShape)
+        refuse(list(map(issue_of, problems)), document, ExecutionShape, spelling)
     return Plan(execution, {name: wire[name] for name in ExecutionShape.__struct_fields__ if name in wire})
 
 
@@ -212,8 +218,7 @@ def _broken_rules(execution: Execution) -> Iterator[Problem]:
         if action.id in seen:
             yield f"{path}.id", f'duplicate action id "{action.id}"'
         seen.add(action.id)
-        for below, message in action.params.problems():
-            yield f"{path}.params.{below}".rstrip("."), message
+        yield from problems_below(f"{path}.params", action.params.problems())
 
 
 def needs_host(action: Action) -> bool:

@@ -31,6 +31,7 @@ from clawperator.contract.action_params import (
     WaitMs,
     cli_template,
     direct_template,
+    one_of,
     package_rules,
     register,
     registers,
@@ -38,7 +39,7 @@ from clawperator.contract.action_params import (
 )
 from clawperator.contract.fields import about
 from clawperator.contract.limits import MAX_SETTLE_DELAY_MS, MAX_URI_LENGTH
-from clawperator.contract.selectors import NodeSelector, Problem
+from clawperator.contract.selectors import NodeSelector, Problem, problems_below
 
 PERMISSION = Grammar(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)+")
 COMPONENT = Grammar(rf"({PACKAGE_NAME.pattern})/\.?[A-Za-z_][\w.$]*", re.ASCII)
@@ -105,7 +106,8 @@ class StartActivityParams(EffectParams, frozen=True):
 
     def rules(self) -> Iterator[Problem]:
         if self.component is UNSET and self.action is UNSET:
-            yield "", "start_activity needs component or action"
+            hint = "Set {component} to com.android.settings/.Settings, for example."
+            yield "", "start_activity needs {component} or {action}", hint
         message = "is not a component such as com.android.settings/.Settings"
         yield from text_rules("component", self.component, 512, COMPONENT, message)
         message = "is not an intent action such as android.settings.SETTINGS"
@@ -188,12 +190,14 @@ class SwipeParams(EffectParams, frozen=True):
 
     def rules(self) -> Iterator[Problem]:
         has_points = self.start is not UNSET or self.end is not UNSET
+        hint = "Give {start} and {end}, or {direction} alone."
         if has_points == (self.direction is not UNSET):
-            yield "", "swipe needs start and end, or a direction"
+            yield "", "swipe needs {start} and {end}, or {direction}", hint
         elif has_points and (self.start is UNSET or self.end is UNSET):
-            yield "end" if self.end is UNSET else "start", "swipe needs both start and end"
+            yield "end" if self.end is UNSET else "start", "swipe needs both {start} and {end}", hint
         elif has_points and self.matcher is not UNSET:
-            yield "matcher", "a swipe between two points takes no matcher"
+            hint = "To swipe on a node, give {direction} instead of {start} and {end}."
+            yield "matcher", "a swipe between two points takes no node", hint
 
 
 @_acting(
@@ -209,9 +213,9 @@ class DragParams(EffectParams, frozen=True):
 
     def rules(self) -> Iterator[Problem]:
         if (self.matcher is UNSET) == (self.start is UNSET):
-            yield "", "drag needs exactly one of matcher and start"
+            yield one_of("drag", "matcher", "start")
         if (self.toMatcher is UNSET) == (self.end is UNSET):
-            yield "", "drag needs exactly one of toMatcher and end"
+            yield one_of("drag", "toMatcher", "end")
 
 
 @_acting("double_tap", "Tap a node or a point twice.", "tap", performs=("click",))
@@ -222,7 +226,7 @@ class DoubleTapParams(EffectParams, frozen=True):
 
     def rules(self) -> Iterator[Problem]:
         if (self.matcher is UNSET) == (self.coordinate is UNSET):
-            yield "", "double_tap needs exactly one of matcher and coordinate"
+            yield one_of("double_tap", "matcher", "coordinate")
 
 
 @_acting(
@@ -284,5 +288,4 @@ class WaitForAnyParams(Params, frozen=True):
 
     def rules(self) -> Iterator[Problem]:
         for number, selector in enumerate(self.selectors or ()):
-            for below, message in selector.problems():
-                yield f"selectors.{number}.{below}".rstrip("."), message
+            yield from problems_below(f"selectors.{number}", selector.problems())

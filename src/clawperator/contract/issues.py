@@ -5,6 +5,7 @@ all issues at once, each with an exact path.
 """
 
 import math
+import re
 import types
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin
@@ -16,12 +17,14 @@ from clawperator._base.text import is_encodable, nearest
 from clawperator._base.typed import convert
 from clawperator.contract.action_params import Params
 from clawperator.contract.actions import ACTION_ALIASES, ACTIONS, PARAM_ALIASES
+from clawperator.contract.selectors import NAMED, Problem, problems_below
 from clawperator.errors import ClawError
 
 _SCHEMA = "Run 'clawperator schema execution' for the fields of an execution."
 # Fields whose rules a type cannot express.
 _BY_NAME: Mapping[str, str] = {
     "applicationId": "Give a package name. Run 'clawperator packages list' for the installed ones.",
+    "app": "Give a package name. Run 'clawperator packages list' for the installed ones.",
     "expectedPackage": "Give a package name. Run 'clawperator packages list' for the installed ones.",
     "sessionId": "Use letters, digits, '-' and '_', for example demo-1.",
     "uri": "Give a URI such as https://example.com, at most 2048 characters.",
@@ -29,20 +32,52 @@ _BY_NAME: Mapping[str, str] = {
     "textMatches": "Write a regular expression, with a backslash before special characters.",
     "contentDescMatches": "Write a regular expression, with a backslash before special characters.",
     "ref": "Give a reference alone, such as e12: run 'clawperator snapshot --view outline' for them.",
-    "clickType": "Use a matcher to focus a node, or leave clickType out.",
     "actions": 'Give 1 to 50 actions, such as {"id": "a1", "type": "snapshot_ui"}.',
     "id": "Give each action an id of its own, 1 to 128 characters long.",
     "expectedFormat": 'Set expectedFormat to "android-ui-automator".',
 }
 
 
+# A longer list of words is in the hint only.
+_MOST_LISTED = 12
+_MOST_QUOTED = 64
+_PARAMS = re.compile(r"actions\.[0-9]+\.params\.?")
+
+
+class Spelling:
+    """How an entry point writes the parameters of an action, here JSON. A path begins below ``params``."""
+
+    def name(self, path: str) -> str:
+        """The parameter at a path; empty for one that has no name of its own, such as a selector."""
+        return path.rpartition(".")[2]
+
+    def place(self, path: str) -> str:
+        """What the message of an issue at a path begins with. In JSON it is the whole path."""
+        return self.name(path)
+
+    def example(self, path: str) -> str:
+        """A selector at a path."""
+        return f'"{self.name(path)}": {{"textEquals": "Display"}}'
+
+
+JSON = Spelling()
+
+
 class Issue(Struct, frozen=True):
+    """A name in braces in a text, ``{matcher}``, is the path of a parameter, ``{+matcher}`` an example of it."""
+
     path: str
     message: str
     keys: tuple[str, ...] = ()
     hint: str | None = None
     within: int | None = None  # the index of its action, when the path does not hold it
     semantic: bool = False  # the JSON type is right: a missing value, a number out of range, an unknown keyword
+
+
+def issue_of(problem: Problem) -> Issue:
+    """The issue of a rule that is broken."""
+    path, message, *hint = problem
+    return Issue(path, message, hint="".join(hint) or None)
 
 
 def struct_issues(shape: type[Struct], value: Mapping[str, Any], path: str) -> list[Issue]:
@@ -58,7 +93,9 @@ def struct_issues(shape: type[Struct], value: Mapping[str, Any], path: str) -> l
         issues += _value_issues(field.type, value[field.encode_name], below)
     names = {field.encode_name for field in fields}
     if unknown := tuple(key for key in value if key not in names):
-        issues.append(Issue(path, "unknown key: " + ", ".join(unknown), keys=unknown))
+        near = nearest(unknown[0], names, max(2, len(unknown[0]) // 3))
+        hint = f'Did you mean "{near}"?' if near else None
+        issues.append(Issue(path, "unknown key: " + ", ".join(unknown), keys=unknown, hint=hint))
     return issues
 
 
@@ -78,8 +115,13 @@ def _value_issues(type_: Any, value: Any, path: str) -> list[Issue]:
         words = [str(arg) for kind in kinds if get_origin(kind) is Literal for arg in get_args(kind)]
         number = "a number or " if int in kinds or float in kinds else "one of "
         message = f"expected {number}{', '.join(words)}" if words else _plain(e)
+        text = value if isinstance(value, str) else ""
+        near = nearest(text.casefold(), words, max(1, len(text) // 3))
+        if text and len(words) > _MOST_LISTED:
+            message = f"unknown value {text[:_MOST_QUOTED]!r}"
         is_number = type(value) in (int, float) and (int in kinds or float in kinds)
-        return [Issue(path, message, semantic=is_number or (bool(words) and isinstance(value, str)))]
+        is_semantic = is_number or (bool(words) and isinstance(value, str))
+        return [Issue(path, message, hint=f"Did you mean {near}?" if near else None, semantic=is_semantic)]
     return []
 
 
@@ -89,10 +131,11 @@ def _plain(error: Exception) -> str:
     return text[:1].lower() + text[1:].removesuffix(".0")
 
 
-def refuse(issues: list[Issue], document: Any, shape: type[Struct]) -> NoReturn:
+def refuse(issues: list[Issue], document: Any, shape: type[Struct], spelling: Spelling | None = None) -> NoReturn:
     """Raise the first issue, with all of them in ``details.reason``."""
+    spelling = spelling or JSON
     first = issues[0]
-    reason = [{"path": i.path, "message": i.message} for i in issues]
+    reason = [{"path": i.path, "message": _spelled(i.message, spelling)} for i in issues]
     details: dict[str, Any] = {"path": first.path, "reason": msgspec.json.encode(reason).decode()}
     action = _raw_action(document, first)
     for name, key in (("actionId", "id"), ("actionType", "type")):
@@ -100,16 +143,29 @@ def refuse(issues: list[Issue], document: Any, shape: type[Struct]) -> NoReturn:
             details[name] = action[key]
     if first.keys:
         details["invalidKeys"] = list(first.keys)
+    hint = _spelled(first.hint or field_hint(shape, first.path, details.get("actionType", "")), spelling)
     if first.hint:
-        details["hint"] = first.hint
+        details["hint"] = hint
+    inner = _PARAMS.match(first.path)
+    place = first.path if inner is None or spelling is JSON else spelling.place(first.path[inner.end() :])
     raise ClawError(
         "EXECUTION_VALIDATION_FAILED",
-        f"{first.path}: {first.message}" if first.path else first.message,
-        hint=first.hint or field_hint(shape, first.path, details.get("actionType", "")),
+        f"{place}: {reason[0]['message']}".removeprefix(": "),
+        hint=hint,
         details=details,
         operation="validate",
         target=first.path,
     ) from None
+
+
+def _spelled(text: str, spelling: Spelling) -> str:
+    """A text with the names of its parameters."""
+
+    def name(found: re.Match[str]) -> str:
+        path = _PARAMS.sub("", found[2])
+        return spelling.example(path) if found[1] else spelling.name(path) or "a selector"
+
+    return re.sub(NAMED, name, text)
 
 
 def _raw_action(document: Any, issue: Issue) -> Mapping[str, Any]:
@@ -124,7 +180,9 @@ def _raw_action(document: Any, issue: Issue) -> Mapping[str, Any]:
     return action if isinstance(action, dict) else {}
 
 
-def explain(shape: type[Struct], wire: Any, document: Any, cause: Exception) -> NoReturn:
+def explain(
+    shape: type[Struct], wire: Any, document: Any, cause: Exception, spelling: Spelling | None
+) -> NoReturn:
     """Raise with every issue of an execution that did not convert to ``shape``.
 
     Structure comes first, in the order of the document's fields: values of another type and unknown keys. Then
@@ -150,7 +208,7 @@ def explain(shape: type[Struct], wire: Any, document: Any, cause: Exception) -> 
             structure += (_with_owner(issue, written, row.name) for issue in of_types)
             semantic += of_values
     structure.sort(key=lambda issue: _position(shape, issue))
-    refuse(structure + semantic or [Issue("", f"invalid execution: {cause}")], document, shape)
+    refuse(structure + semantic or [Issue("", f"invalid execution: {cause}")], document, shape, spelling)
 
 
 def _param_issues(shape: type[Params], given: Mapping[str, Any], path: str) -> tuple[list[Issue], list[Issue]]:
@@ -163,9 +221,7 @@ def _param_issues(shape: type[Params], given: Mapping[str, Any], path: str) -> t
         fields = msgspec.structs.fields(shape)
         values = {field.name: convert(given[field.name], field.type) for field in fields if field.name in given}
         missing = {field.name: UNSET for field in fields if field.required and field.name not in given}
-        rules = [
-            Issue(f"{path}.{below}".rstrip("."), text) for below, text in shape(**values, **missing).problems()
-        ]
+        rules = list(map(issue_of, problems_below(path, shape(**values, **missing).problems())))
         semantic = sorted(semantic + rules, key=lambda issue: issue.path != path)
     return structure, semantic
 
@@ -241,13 +297,13 @@ def field_hint(shape: type[Struct], path: str, action: str) -> str:
     names = path.split(".") if path else []
     name = ACTION_ALIASES.get(action, action)
     if name not in ACTIONS or names[2:3] != ["params"]:
-        return _type_hint(shape, [name for name in names if not name.isdecimal()]) or _SCHEMA
+        return type_hint(shape, path, [name for name in names if not name.isdecimal()]) or _SCHEMA
     schema = f"Run 'clawperator schema action.{name}' for its params."
-    return _type_hint(ACTIONS[name].params, names[3:]) or schema
+    return type_hint(ACTIONS[name].params, path, names[3:]) or schema
 
 
-def _type_hint(shape: Any, names: list[str]) -> str:
-    """The hint for the field that ``names`` lead to; empty when there is none."""
+def type_hint(shape: Any, path: str, names: list[str]) -> str:
+    """The hint for the field at a path, which ``names`` lead to in a ``shape``; empty when there is none."""
     kind = shape
     for name in names:
         kind = next((below for option in flat_types(kind) for below in _below(option, name)), None)
@@ -255,7 +311,7 @@ def _type_hint(shape: Any, names: list[str]) -> str:
             return ""
     if names and names[-1] in _BY_NAME:
         return _BY_NAME[names[-1]]
-    return _values(names[-1], kind) if names else ""
+    return _values(path, kind) if names else ""
 
 
 def _below(kind: Any, name: str) -> list[Any]:
@@ -267,10 +323,12 @@ def _below(kind: Any, name: str) -> list[Any]:
     return []
 
 
-def _values(name: str, type_: Any) -> str:
-    """The values of a type, as a hint."""
-    kinds = list(flat_types(type_))
+def _values(path: str, type_: Any) -> str:
+    """The values of a type, as a hint about the field at a path."""
+    kinds, name = list(flat_types(type_)), f"{{{path}}}"
     words = [str(arg) for kind in kinds if get_origin(kind) is Literal for arg in get_args(kind)]
+    if words and (int in kinds or float in kinds):
+        return f"{_number(name, 'a whole number', _meta(type_)).removesuffix('.')}, or to {' or '.join(words)}."
     if words:
         return f"Set {name} to one of: {', '.join(words)}." if len(words) > 1 else f'Set {name} to "{words[0]}".'
     meta = _meta(type_)
@@ -279,7 +337,7 @@ def _values(name: str, type_: Any) -> str:
     if int in kinds or float in kinds:
         return _number(name, "a whole number" if float not in kinds else "a number", meta)
     if any(isinstance(kind, type) and issubclass(kind, Struct) for kind in kinds):
-        return _example(name, next(k for k in kinds if isinstance(k, type) and issubclass(k, Struct)))
+        return _example(path, next(k for k in kinds if isinstance(k, type) and issubclass(k, Struct)))
     if str in kinds:
         longest = next((m.max_length for m in meta if m.max_length is not None), None)
         return f"Give {name} as text" + (f" of 1 to {longest} characters." if longest else ".")
@@ -290,16 +348,16 @@ def _number(name: str, noun: str, meta: list[Meta]) -> str:
     low = next((m.ge for m in meta if m.ge is not None), None)
     above = next((m.gt for m in meta if m.gt is not None), None)
     high = next((m.le for m in meta if m.le is not None), None)
-    least = f" from {low:g}" if low is not None else f" above {above:g}" if above is not None else ""
-    most = "" if high is None else f" to {high:g}" if low is not None else f" and at most {high:g}"
+    least = f" from {low:.12g}" if low is not None else f" above {above:.12g}" if above is not None else ""
+    most = "" if high is None else f" to {high:.12g}" if low is not None else f" and at most {high:.12g}"
     return f"Set {name} to {noun}{least}{most or (' up' if low is not None else '')}."
 
 
-def _example(name: str, kind: type[Struct]) -> str:
+def _example(path: str, kind: type[Struct]) -> str:
     names = [field.encode_name for field in msgspec.structs.fields(kind)]
     if "textEquals" in names:
-        return f'Give a selector with at least one field, such as "{name}": {{"textEquals": "Display"}}.'
-    return f"Give {name} as an object with the fields {', '.join(names)}."
+        return f"Give a selector with at least one field, such as {{+{path}}}."
+    return f"Give {{{path}}} as an object with the fields {', '.join(names)}."
 
 
 def _meta(type_: Any) -> list[Meta]:

@@ -3,6 +3,7 @@
 ``NodeMatcher`` has the six fields that an Operator knows. ``NodeSelector`` adds those that the host resolves.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Union
@@ -16,8 +17,10 @@ from clawperator.contract.fields import ParamField, about, fields_of
 from clawperator.contract.limits import MAX_MATCHER_VALUE_LENGTH
 
 Value = Annotated[str, Meta(max_length=MAX_MATCHER_VALUE_LENGTH)]
-# The path below the checked value, and the message.
-Problem = tuple[str, str]
+# The path below the checked value, the message, and a hint where the type of the field gives none. ``{name}`` in a
+# text is a parameter beside the checked one: each entry point spells it.
+Problem = tuple[str, ...]
+NAMED = r"\{(\+?)([A-Za-z_][\w.]*)\}"
 # A reference of a snapshot, alone or with the id of its snapshot.
 REFERENCE = Grammar(r"(e[1-9][0-9]{0,8})(?:@([A-Za-z0-9_-]{1,64}))?")
 MAX_SELECTOR_DEPTH = 4
@@ -69,7 +72,7 @@ class NodeMatcher(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         given = [(name, getattr(self, name)) for name in NodeMatcher.__struct_fields__]
         given = [(name, value) for name, value in given if value is not UNSET]
         if not any(value for _, value in given):
-            names = (field.encode_name for field in fields(type(self)))
+            names = (f"{{{field.encode_name}}}" for field in fields(type(self)))
             yield "", "a selector needs at least one non-empty field: " + ", ".join(names)
         for name, value in given:
             if utf16_length(value) > MAX_MATCHER_VALUE_LENGTH:
@@ -144,7 +147,7 @@ class NodeSelector(
             yield from self._ref_problems(given)
             return
         if given.keys() <= {"unique", "index"}:
-            yield "", "index and unique need another field to choose from"
+            yield "", "{index} and {unique} need another field to choose from"
         for name, value in given.items():
             written = name.rstrip("_")
             if isinstance(value, NodeSelector):
@@ -183,6 +186,12 @@ MATCHER_ALIASES: Mapping[str, str] = {
 HOST_FIELDS: tuple[str, ...] = NodeSelector.__struct_fields__[len(NodeMatcher.__struct_fields__) :]
 
 
+def problems_below(name: str, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """The problems of the value of a field, as those of the value that has the field."""
+    for path, *texts in problems:
+        yield (f"{name}.{path}".rstrip("."), *(re.sub(NAMED, rf"{{\g<1>{name}.\2}}", text) for text in texts))
+
+
 def _nested_problems(selector: NodeSelector, path: str, depth: int) -> Iterator[Problem]:
     if depth + 1 > MAX_SELECTOR_DEPTH:
         yield path, f"selectors may be nested {MAX_SELECTOR_DEPTH} levels deep"
@@ -190,8 +199,7 @@ def _nested_problems(selector: NodeSelector, path: str, depth: int) -> Iterator[
     if selector.ref is not UNSET:
         yield f"{path}.ref", "a reference cannot be used inside a selector"
         return
-    for below, message in selector.problems(depth + 1):
-        yield f"{path}.{below}".rstrip("."), message
+    yield from problems_below(path, selector.problems(depth + 1))
 
 
 def _value_problems(name: str, value: str) -> Iterator[Problem]:

@@ -183,7 +183,58 @@ _METHODS = {
     "phone start": "clawperator.start_phone",
     **{name: name for name in ("open_app", "open_uri", "close_app", "start_recording", "stop_recording")},
 }
-_KEYWORDS = {"applicationId": "package", "sessionId": "session_id", "maxTokens": "max_tokens"}
+_KEYWORDS = {
+    "applicationId": "package",
+    "expectedPackage": "package",
+    "distanceRatio": "distance",
+    "validatorPattern": "pattern",
+    "toMatcher": "to",
+    "clickType": "focus",
+    "enter_text text": "value",
+    "wait_for_text_change text": "old",
+    "sleep durationMs": "seconds",
+}
+
+
+def python_error(error: ClawError, document: Any = None) -> ClawError:
+    """The error of a method with its keywords, and with methods in place of commands."""
+    if document is not None and error.code == "EXECUTION_VALIDATION_FAILED":
+        from clawperator.contract.execution import validate
+
+        try:
+            validate(document, _python_keywords(document["actions"][0]["type"]))
+        except ClawError as spelled:
+            error = spelled
+    hint = python_hint(error.hint)
+    return error if hint == error.hint else error.with_(hint=hint)
+
+
+def _python_keywords(action: str) -> Any:
+    from clawperator.api.selectors import KEYWORDS
+    from clawperator.contract.issues import Spelling
+
+    class Keywords(Spelling):
+        """The keywords of the method of an action."""
+
+        def name(self, path: str) -> str:
+            first, *below = path.split(".")
+            if below and below[0] in KEYWORDS:
+                return KEYWORDS[below[0]]
+            if first in ("matcher", "labelMatcher", "expectedNode"):
+                return ""
+            return _KEYWORDS.get(f"{action} {first}") or python_keyword(first)
+
+        def example(self, path: str) -> str:
+            name = self.name(path)
+            return f'{name}={{"text": "Display"}}' if name else 'text="Display"'
+
+    return Keywords()
+
+
+def python_keyword(name: str) -> str:
+    """The keyword of a parameter. Times are in seconds."""
+    spelled = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
+    return _KEYWORDS.get(name) or spelled.removesuffix("_ms")
 
 
 def python_hint(hint: str) -> str:
@@ -199,4 +250,4 @@ def _python_call(call: Next) -> str:
     if method is None or "view" in params:
         return f"run '{call.line}' in a shell"
     name = method if "." in method else f"phone.{method}"
-    return f"call {name}({', '.join(f'{_KEYWORDS.get(k, k)}={v!r}' for k, v in params.items())})"
+    return f"call {name}({', '.join(f'{python_keyword(k)}={v!r}' for k, v in params.items())})"

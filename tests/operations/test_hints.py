@@ -296,11 +296,41 @@ def test_a_phone_in_python_takes_the_call(call: Next) -> None:
 def test_an_error_about_a_line_names_its_flags(line: str, message: str, hint: str) -> None:
     options, words = split_globals(shlex.split(line))
     command, _ = find_named(words)
-    with pytest.raises(ClawError) as error:
-        call = Call(command.name, read_arguments(command, words[1:], command.name), options, Console("error"))
+    call = Call(command.name, read_arguments(command, words[1:], command.name), options, Console("error"))
+
+    def check() -> None:
         valid_plan(build_execution(call), call)
+
+    with pytest.raises(ClawError) as error:
+        check()
     assert error.value.message.startswith(message)
     assert error.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("click Display", "click --text Display"),
+        ("click 'Dark theme' --long --timeout 1000", "click --text 'Dark theme' --long --timeout=1000"),
+        ("click 540 700", "click --coordinate 540 700"),
+        ("swipe 540 1600 540 600", "swipe --from 540 1600 --to 540 600"),
+        ("drag 1 2 3 4 --duration 500", "drag --from 1 2 --to 3 4 --duration 500"),
+        ("wait-for-nav a.b --timeout 900", "wait-for-nav --app a.b --timeout=900"),
+        ("query a.xml", "query --file a.xml"),
+        ("recording parse demo.ndjson", "recording parse --input demo.ndjson"),
+        *((line, "") for line in ("click ''", "click e12 e13", "read ''", "drag Settings", "type two words")),
+        *((line, "") for line in ("wait-for-nav a.b", "close a b")),
+    ],
+)
+def test_surplus_words_suggest_a_line_only_if_it_is_valid(line: str, meant: str) -> None:
+    options, words = split_globals(shlex.split(line))
+    command, sub = find_named(words)
+    name = f"{command.name} {sub.name}" if sub else command.name
+    with pytest.raises(ClawError) as error:
+        read_arguments(sub or command, words[len(name.split()) :], name, options)
+    assert error.value.hint == f"Run 'clawperator {meant or f'{name} --help'}'."
+    if meant:
+        of_line(f"clawperator {meant}")
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,11 @@
 Global options may appear anywhere; then comes a command with its flags and words.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clawperator._base.text import distance, is_blank, nearest, read_number
 from clawperator.cli.console import Console
@@ -204,14 +205,17 @@ def _options(given: dict[str, Any]) -> GlobalOptions:
     )
 
 
-def read_arguments(command: Command, tokens: list[str], title: str) -> ParsedArguments:
+def read_arguments(
+    command: Command, tokens: list[str], title: str, options: GlobalOptions | None = None
+) -> ParsedArguments:
     """The flags and words of a command. ``title`` is its full name: ``recording parse``."""
     arguments = ArgvParser(command, tokens, title=title, strict=False, shared=GLOBALS).run()
-    surplus = [] if command.usage.endswith("...]") else arguments.words[len(command.usage.split()) :]
+    surplus = () if command.usage.endswith("...]") else arguments.words[len(command.usage.split()) :]
     if command.usage == "[<ref>]" and arguments.words and not _is_reference(arguments.words[0]):
         surplus = arguments.words
     if surplus:
-        raise usage(f"unexpected argument {surplus[0]!r} for {title}", _surplus_hint(arguments, title, surplus))
+        hint = _surplus_hint(arguments, title, surplus, options or GlobalOptions())
+        raise usage(f"unexpected argument {surplus[0]!r} for {title}", hint)
     return arguments
 
 
@@ -221,27 +225,77 @@ def _is_reference(word: str) -> bool:
     return REFERENCE.fullmatch(word) is not None
 
 
-def _surplus_hint(arguments: ParsedArguments, title: str, surplus: Sequence[str]) -> str:
-    """The command that was probably meant: words that belong to a flag."""
+def _surplus_hint(arguments: ParsedArguments, title: str, surplus: tuple[str, ...], options: GlobalOptions) -> str:
+    """The command that was probably meant, if it is a valid one: the words belong to a flag."""
     from shlex import join, quote
 
-    assert arguments.command is not None
-    flags = {flag.name for flag in arguments.command.flags}
-    if "--coordinate" in flags and len(surplus) == 2 and all(word.isdecimal() for word in surplus):
-        return f"Run 'clawperator {title} --coordinate {join(surplus)}'."
-    if "--ref" in flags and not arguments.has("--ref") and all(map(_is_reference, surplus[:1])):
-        return f"Run 'clawperator {title} {join([*arguments.words[: -len(surplus)], '--ref', surplus[0]])}'."
     if title == "pair":
         return "The pairing code is not an argument: other users could see it. Type it when it is asked for."
     if title == "setup" and surplus[0].endswith(".apk"):
         return f"Run 'clawperator install-apk {quote(surplus[0])}'."
-    label = next((flag for flag in ("--text", "--label") if flag in flags and not arguments.has(flag)), None)
-    file = next((flag for flag in ("--input", "--file") if flag in flags and not arguments.has(flag)), None)
-    if file and (label is None or surplus[0].endswith((".xml", ".json"))):
-        return f"Run 'clawperator {title} {file} {quote(surplus[0])}'."
-    if label is None or title == "type":
-        return help_hint(title)
-    return f"Run 'clawperator {title} {label} {quote(' '.join(surplus))}'."
+    for own in _meant(arguments, surplus):
+        if _is_valid(Call(title, own, options, Console("error"))):
+            shared = [f"--{name}={text}" for name in ("timeout", "device") if (text := getattr(options, name))]
+            return f"Run '{join(['clawperator', *title.split(), *_tokens(own), *shared])}'."
+    return help_hint(title)
+
+
+def _meant(arguments: ParsedArguments, surplus: tuple[str, ...]) -> Iterator[ParsedArguments]:
+    """The arguments with the surplus words as values of flags, the most likely first."""
+    assert arguments.command is not None
+    free = [flag.name for flag in arguments.command.flags if not arguments.has(flag.name)]
+    words, numbers = arguments.words, all(word.isdecimal() for word in arguments.words)
+    likely: list[dict[str, tuple[str, ...]]] = []
+    if numbers and len(words) == 4:
+        likely.append({"--from": words[:2], "--to": words[2:]})
+        surplus = words
+    if numbers and len(surplus) == 2:
+        likely.append({"--coordinate": surplus})
+    if len(surplus) == 1 and _is_reference(surplus[0]):
+        likely.append({"--ref": surplus})
+    text = (" ".join(surplus),)
+    likely += ({"--app": text}, {"--package": text}) if "." in text[0] else ()
+    files, labels = ("--input", "--file"), ("--text", "--label")
+    is_file = text[0].endswith((".xml", ".json"))
+    likely += ({name: text} for name in ((*files, *labels) if is_file else (*labels, *files)))
+    for values in likely:
+        if values.keys() <= set(free):
+            kept = words[: len(words) - len(surplus)]
+            yield ParsedArguments(arguments.command, kept, {**values, **arguments.values})
+
+
+def _is_valid(call: Call) -> bool:
+    """Whether a command line can run, as far as that is known without a device."""
+    command, arguments = call.arguments.command, call.arguments
+    assert command is not None
+    try:
+        if command.is_action:
+            from clawperator.cli.actions import build_execution, valid_plan
+
+            prints = ParsedArguments(command, arguments.words, {**arguments.values, "--dry-run": ()})
+            valid_plan(build_execution(replace(call, arguments=prints)), call)
+        elif command.is_operation:
+            from clawperator.cli.operation import read_params
+            from clawperator.operations.model import find_operation
+
+            read_params(find_operation(call.name), call)
+    except ClawError:
+        return False
+    return True
+
+
+def _tokens(arguments: ParsedArguments) -> Iterator[str]:
+    """The words and flags of a command line."""
+    assert arguments.command is not None
+    flags = {flag.name: flag for flag in arguments.command.flags}
+    yield from arguments.words
+    for name, texts in arguments.values.items():
+        if flags[name].values != 1:
+            yield from (name, *texts)
+        else:
+            yield from (
+                part for text in texts for part in ([f"{name}={text}"] if text[:1] == "-" else [name, text])
+            )
 
 
 def find_named(words: Sequence[str]) -> tuple[Command, Command | None]:

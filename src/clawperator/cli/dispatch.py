@@ -120,7 +120,7 @@ def _dispatch(options: GlobalOptions, rest: list[str], argv: list[str]) -> Handl
 
 def _call(command: Command, name: str, tokens: list[str], options: GlobalOptions) -> HandlerResult:
     console = Console(options.log_level)
-    arguments = read_arguments(command, tokens, name)
+    arguments = read_arguments(command, tokens, name, options)
     call = Call(name, arguments, options, console)
     try:
         with listening(None if options.json else console.note, _tracer(console), console.show_status):

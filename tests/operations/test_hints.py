@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from starlette.routing import compile_path
 
 import clawperator
 from clawperator._base.codes import HINTS
+from clawperator._base.home import PhoneFolder
 from clawperator._base.typed import convert
 from clawperator.agent.model_tools import OUTLINE, compact_tools, describe_call
 from clawperator.agent.tools.builtin import builtin_tools
@@ -24,13 +26,16 @@ from clawperator.api.phone import AndroidPhone
 from clawperator.cli.actions import build_execution, valid_plan
 from clawperator.cli.command_line import Call, find_named, read_arguments, split_globals
 from clawperator.cli.console import Console
+from clawperator.cli.dispatch import run
 from clawperator.cli.operation import read_params as read_line
 from clawperator.contract.actions import ACTIONS
 from clawperator.contract.commands import MODULES
 from clawperator.contract.execution import new_execution, validate
 from clawperator.errors import CODES, ClawError
+from clawperator.operations.call import HTTP, Caller, approve
 from clawperator.operations.hints import Next, find_calls, python_hint, read_call, translate
 from clawperator.operations.model import find_operation, shape_of
+from clawperator.phone.process.launch import existing_folder
 from clawperator.serve.http.errors import describe_request
 from clawperator.serve.http.requests import read_request
 from clawperator.serve.http.routes import ROUTES
@@ -331,6 +336,68 @@ def test_surplus_words_suggest_a_line_only_if_it_is_valid(line: str, meant: str)
     assert error.value.hint == f"Run 'clawperator {meant or f'{name} --help'}'."
     if meant:
         of_line(f"clawperator {meant}")
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "hint"),
+    [
+        ("doctor --fxi", "doctor has no option --fxi. Did you mean --fix?", None),
+        ("watch --fro 5", "watch has no option --fro. Did you mean --for?", None),
+        ("snapshot --DEVICE x", "snapshot has no option --DEVICE. Did you mean --device?", None),
+        ("snapshot --output-format json", "snapshot has no option --output-format. Did you mean --output?", None),
+        (
+            "--backend adb snapshot",
+            "--backend belongs after the command",
+            "Run 'clawperator snapshot --backend adb'.",
+        ),
+        (
+            "--text Display click",
+            "--text belongs after the command",
+            "Run 'clawperator click --text Display'.",
+        ),
+        ("-", "clawperator has no option -.", "Run 'clawperator help'."),
+        ("mcp config cusor", "unknown MCP client 'cusor'", "Did you mean cursor?"),
+        ("phone fault latecy", "unknown fault 'latecy'", "Did you mean latency?"),
+        ("help a b c", "unknown command 'a'", None),
+        ("snapshot --view", "--view needs a value: --view <view>", "Write --view xml, for example."),
+        ("click --text", "--text needs a value: --text <text>", "Run 'clawperator click --help'."),
+        ("click --text --long", "--text needs a value: ", "Write --text=... for a value that begins with a dash."),
+        ("snapshot --view outlin", "--view must be ", "Did you mean outline?"),
+        (
+            "phone start ''",
+            "<serial>: expected a text that is not empty",
+            "Give <serial> as text of 1 to 64 characters, such as claw-1.",
+        ),
+        (
+            "packages list --user x",
+            "--user: expected a number or current",
+            "Set --user to a whole number from 0 to 21474, or to current.",
+        ),
+    ],
+)
+def test_a_mistyped_line_has_the_nearest_name_or_an_example(
+    capsys: pytest.CaptureFixture[str], line: str, message: str, hint: str | None
+) -> None:
+    assert run(shlex.split(line)) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["message"].startswith(message)
+    assert hint is None or found["hint"] == hint
+
+
+def test_the_name_of_a_phone_is_nearly_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAWPERATOR_HOME", str(tmp_path))
+    PhoneFolder("claw-1").make()
+    with pytest.raises(ClawError) as error:
+        existing_folder("calw-1")
+    assert error.value.hint == "Did you mean claw-1?"
+
+
+def test_the_hint_of_a_fault_names_the_phone_of_the_call() -> None:
+    row = find_operation("phone fault")
+    with pytest.raises(ClawError) as error:
+        approve(row, row.params(serial="h1", name="latency"), Caller(entry=HTTP))
+    request = 'send POST /phones/h1/faults {"name":"latency","setting":"on"}'
+    assert translate(error.value.hint, describe_request) == f"S{request[1:]}."
 
 
 @pytest.mark.parametrize(

@@ -106,12 +106,16 @@ def compile_pattern(text: str) -> re.Pattern[str]:
 
 
 def distance(a: str, b: str) -> int:
-    """The Levenshtein distance."""
-    row = list(range(len(b) + 1))
+    """How many edits lead from one text to the other. Two neighbours in the wrong order are one."""
+    earlier, row = list[int](), list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
-        previous, row[0] = row[0], i
+        above, row = row, [i]
         for j, y in enumerate(b, 1):
-            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (x != y))
+            edits = min(above[j] + 1, row[-1] + 1, above[j - 1] + (x != y))
+            if i > 1 and j > 1 and (x, y) == (b[j - 2], a[i - 2]):
+                edits = min(edits, earlier[j - 2] + 1)
+            row.append(edits)
+        earlier = above
     return row[-1]
 
 

@@ -331,7 +331,7 @@ def _unknown_command(rest: list[str]) -> ClawError:
 
 def _suggest(word: str) -> str | None:
     """The closest name: fewest edits, then names before synonyms, then the alphabet."""
-    most = max(2, len(word) // 2)
+    most = min(max(2, len(word) // 2), len(word) - 1)  # a letter alone is like every short name
     names = [(distance(word, name), 0, name) for name in MODULES]
     names += [(distance(word, name), 1, name) for name in SYNONYMS]
     best = min(names)

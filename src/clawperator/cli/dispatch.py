@@ -26,8 +26,8 @@ from clawperator.cli.command_line import (
     split_globals,
 )
 from clawperator.cli.console import Console, print_bytes, print_pieces
-from clawperator.cli.parsing import help_hint, unknown_flag, usage
-from clawperator.contract.commands import GLOBALS, Command, resolve_handler
+from clawperator.cli.parsing import early_flag, help_hint, usage
+from clawperator.contract.commands import Command, resolve_handler
 from clawperator.errors import ClawError
 
 # These documents are printed on one line whatever format was requested.
@@ -108,7 +108,7 @@ def _dispatch(options: GlobalOptions, rest: list[str], argv: list[str]) -> Handl
     if not rest:
         raise usage("clawperator needs a command", help_hint(""))
     if rest[0].startswith("-"):
-        raise unknown_flag(rest[0], "", (), GLOBALS)
+        raise early_flag(rest)
     command, subcommand = find_named(rest)
     if not command.family:
         return _call(command, command.name, rest[1:], options)

@@ -10,9 +10,10 @@ from clawperator._base.notes import show_status
 from clawperator._base.text import encodable, is_blank, printable
 from clawperator._base.typed import convert
 from clawperator.cli.command_line import Call, CommandResult, HandlerResult, LargeResult
-from clawperator.cli.parsing import help_hint, invalid, not_a_choice, usage
+from clawperator.cli.parsing import choice_hint, help_hint, invalid, not_a_choice, usage
 from clawperator.contract.commands import BackendName, resolve_handler
 from clawperator.contract.fields import read_field
+from clawperator.errors import ClawError
 from clawperator.operations.call import CLI, Caller, approve
 from clawperator.operations.model import Operation, Params, find_operation
 
@@ -60,7 +61,9 @@ def read_params(operation: Operation, line: Call) -> Params:
             raise usage(f"{CLI.spell(field)} must be a number, not {value!r}", hint)
         if isinstance(value, str) and field.choices and value not in field.choices:
             name = field.metavar if field.choices[1:] else "the argument"
-            raise usage(not_a_choice(name, field.choices, value), hint)
+            raise usage(
+                not_a_choice(name, field.choices, value), choice_hint(field.choices, value, operation.name)
+            )
         if field.use.names_device and line.options.device:
             value = _named_device(value, line.options.device, hint)
         if value is not UNSET and not (field.required and isinstance(value, str) and is_blank(value)):
@@ -75,12 +78,21 @@ def read_params(operation: Operation, line: Call) -> Params:
     try:
         return convert(given, operation.params)
     except (msgspec.ValidationError, UnicodeEncodeError):
-        from clawperator.contract.issues import struct_issues
+        raise _invalid_value(operation, given) from None
 
-        issue = struct_issues(operation.params, encodable(given), "")[0]
-        name = issue.path.partition(".")[0].partition("[")[0]
-        field = next(field for field in operation.fields if field.name == name)
-        raise usage(f"{CLI.spell(field)}: {issue.message}", hint) from None
+
+def _invalid_value(operation: Operation, given: dict[str, Any]) -> ClawError:
+    """``USAGE`` about the first value that a field does not accept, with what it accepts."""
+    from clawperator.contract.issues import struct_issues, value_hint
+
+    issue = struct_issues(operation.params, encodable(given), "")[0]
+    name = issue.path.partition(".")[0].partition("[")[0]
+    field = next(field for field in operation.fields if field.name == name)
+    spelled = CLI.spell(field)
+    hint = value_hint(operation.params, name, spelled)
+    if hint and field.default and isinstance(field.default, str):
+        hint = f"{hint.removesuffix('.')}, such as {field.default}."
+    return usage(f"{spelled}: {issue.message}", hint or help_hint(operation.name))
 
 
 def _named_device(word: Any, device: str, hint: str) -> str:

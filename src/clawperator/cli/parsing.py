@@ -10,7 +10,7 @@ from typing import NoReturn
 from msgspec import Struct
 
 from clawperator._base.text import nearest, read_number
-from clawperator.contract.commands import Command, Flag
+from clawperator.contract.commands import GLOBALS, Command, Flag, find_by_path, find_command
 from clawperator.errors import ClawError
 
 MISSING = "<missing>"
@@ -55,14 +55,13 @@ def help_hint(title: str) -> str:
     return f"Run 'clawperator {title} --help'." if title else "Run 'clawperator help'."
 
 
-def needs_value(flag: Flag, title: str) -> ClawError:
+def needs_value(flag: Flag, title: str, following: str = "") -> ClawError:
+    """The error of a flag without a value, before the ``following`` word."""
     count = "a value" if flag.values == 1 else f"{flag.values} values"
-    hint = f"Write {flag.name}=... for a value that begins with a dash." if title else help_hint(title)
-    return _refused(
-        flag,
-        f"{flag.name} needs {count}: {flag.name} {flag.metavar}",
-        help_hint(title) if flag.values > 1 else hint,
-    )
+    hint = f"Write {flag.name} {flag.choices[0]}, for example." if flag.choices else help_hint(title)
+    if title and flag.values == 1 and following.startswith("-"):
+        hint = f"Write {flag.name}=... for a value that begins with a dash."
+    return _refused(flag, f"{flag.name} needs {count}: {flag.name} {flag.metavar}", hint)
 
 
 def takes_no_value(flag: Flag) -> ClawError:
@@ -73,7 +72,13 @@ def chosen(flag: Flag, text: str, title: str) -> str:
     """A value of a flag with choices, in lower case. ``USAGE`` when it is not one of them."""
     if text.casefold() in flag.choices:
         return text.casefold()
-    raise _refused(flag, not_a_choice(flag.name, flag.choices, text), help_hint(title))
+    raise _refused(flag, not_a_choice(flag.name, flag.choices, text), choice_hint(flag.choices, text, title))
+
+
+def choice_hint(choices: Iterable[str], text: str, title: str) -> str:
+    """The most similar choice, or else the help."""
+    near = similar_name(text.casefold(), choices)
+    return f"Did you mean {near}?" if near else help_hint(title)
 
 
 def not_a_choice(name: str, choices: Sequence[str], text: str) -> str:
@@ -86,14 +91,31 @@ def unknown_flag(token: str, title: str, own: Iterable[Flag], shared: Iterable[F
     name as one of its choices."""
     name = cut_word(token.partition("=")[0])
     flags = by_name((*own, *shared))
+    word = name.lstrip("-").casefold()
     likely = (
-        f"{text} {name[2:]}" if name[2:] in flag.choices else text
+        f"{text} {word}" if word in flag.choices else text
         for text, flag in flags.items()
-        if text.endswith(name[1:]) or text == _ALSO_CALLED.get(name) or name[2:] in flag.choices
+        if text.endswith(f"-{word}")
+        or text == _ALSO_CALLED.get(name)
+        or name.startswith(f"{text}-")
+        or word in flag.choices
     )
-    near = nearest(name, flags, len(name) // 3) or next(likely, None)
+    near = nearest(name.casefold(), flags, len(name) // 3) or (next(likely, None) if word else None)
     offer = f" Did you mean {near}?" if near else ""
     return usage(f"{title or 'clawperator'} has no option {name}.{offer}", help_hint(title))
+
+
+def early_flag(rest: Sequence[str]) -> ClawError:
+    """``USAGE`` for a line that begins with a flag that is not global; it may be one of the command after it."""
+    from shlex import join
+
+    name = rest[0].partition("=")[0]
+    at = next((at for at, word in enumerate(rest) if not word.startswith("-") and find_command(word)), 0)
+    command = find_by_path(list(rest[at : at + 2])) if at else None
+    if command is None or name not in by_name(command.flags):
+        return unknown_flag(rest[0], "", (), GLOBALS)
+    line = join(["clawperator", *rest[at:], *rest[:at]])
+    return usage(f"{name} belongs after the command", f"Run '{line}'.")
 
 
 def invalid(message: str, hint: str) -> ClawError:
@@ -231,7 +253,7 @@ class ArgvParser:
         forbidden = "-" if flag.literal else "--"
         is_missing = equals or len(values) < flag.values or (values == [""] and not flag.literal)
         if is_missing or any(value.startswith(forbidden) for value in values):
-            raise needs_value(flag, self._title)
+            raise needs_value(flag, self._title, values[0] if values else "")
         self._place += flag.values
         return tuple(values)
 

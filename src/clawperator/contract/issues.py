@@ -128,6 +128,7 @@ def _value_issues(type_: Any, value: Any, path: str) -> list[Issue]:
 def _plain(error: Exception) -> str:
     """The decoder's message in JSON's terms: numbers, not floats."""
     text = str(error).split(" - at `", maxsplit=1)[0].replace("`", "").replace("float", "number")
+    text = text.replace("str of length >= 1", "a text that is not empty")
     return text[:1].lower() + text[1:].removesuffix(".0")
 
 
@@ -312,6 +313,11 @@ def type_hint(shape: Any, path: str, names: list[str]) -> str:
     if names and names[-1] in _BY_NAME:
         return _BY_NAME[names[-1]]
     return _values(path, kind) if names else ""
+
+
+def value_hint(shape: type[Struct], name: str, spelled: str) -> str:
+    """The hint for a field of a ``shape`` that an entry point spells so; empty when there is none."""
+    return type_hint(shape, name, [name]).replace(f"{{{name}}}", spelled)
 
 
 def _below(kind: Any, name: str) -> list[Any]:

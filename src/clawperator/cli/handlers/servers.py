@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from clawperator.agent.turns.assembly import AgentOptions, agent_options
 from clawperator.cli.command_line import Call, CommandResult, StreamedResult, TextResult
-from clawperator.cli.parsing import usage
+from clawperator.cli.parsing import similar_name, usage
 from clawperator.cli.time_limit import paused_limit
 from clawperator.device.settings import default_backend
 from clawperator.errors import ClawError, extra
@@ -116,7 +116,9 @@ def _configuration(line: Call, name: str | None) -> CommandResult | TextResult:
         return CommandResult({"clients": rows})
     found = CLIENTS.get(name.casefold())
     if found is None:
-        raise usage(f"unknown MCP client {name!r}", f"Use one of {', '.join(CLIENTS)}.")
+        near = similar_name(name.casefold(), CLIENTS)
+        hint = f"Did you mean {near}?" if near else f"Use one of {', '.join(CLIENTS)}."
+        raise usage(f"unknown MCP client {name!r}", hint)
     configured = client_configuration(found, _arguments(line))
     if line.options.json:
         return CommandResult({"client": name, "file": found.file, "text": configured})

@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from clawperator._base.text import nearest
 from clawperator.errors import ClawError
 
 ValueKind = Literal["flag", "chance", "milliseconds", "quarter_turns"]
@@ -88,10 +89,11 @@ def read_setting(name: str, setting: str | float | bool) -> float:  # noqa: FBT0
     """The value of a setting as users write it; ``PHONE_FAULT_INVALID`` when it is not valid."""
     fault = FAULTS.get(name)
     if fault is None:
+        near = nearest(name, FAULTS, max(2, len(name) // 3))
         raise ClawError(
             "PHONE_FAULT_INVALID",
             f"unknown fault {name!r}",
-            hint=f"Use one of: {', '.join(FAULTS)}.",
+            hint=f"Did you mean {near}?" if near else f"Use one of: {', '.join(FAULTS)}.",
         )
     words = {"on": fault.on, "true": fault.on, "off": 0, "false": 0}
     try:

@@ -24,6 +24,7 @@ from clawperator._base.deadline import Deadline
 from clawperator._base.files import why
 from clawperator._base.home import PhoneFolder, PhoneRecord, phone_folders, product_home
 from clawperator._base.notes import show_status
+from clawperator._base.text import nearest
 from clawperator.contract.action_params import PACKAGE_NAME
 from clawperator.errors import ClawError
 from clawperator.phone.core.faults import read_setting
@@ -306,7 +307,9 @@ def existing_folder(serial: str) -> PhoneFolder:
     """The folder of a phone that was started before; ``PHONE_NOT_FOUND`` when there is none."""
     folder = PhoneFolder(serial)
     if not folder.exists():
-        raise ClawError("PHONE_NOT_FOUND", f"no simulated phone is named {serial!r}", target=serial)
+        near = nearest(serial, [one.serial for one in phone_folders()], 2)
+        hint = f"Did you mean {near}?" if near else None
+        raise ClawError("PHONE_NOT_FOUND", f"no simulated phone is named {serial!r}", hint=hint, target=serial)
     return folder
 
 

@@ -95,7 +95,7 @@ def is_command(program: str, words: list[str]) -> bool:
 def test_a_wrong_command_line_gets_the_line_that_works(line: str, hint: str) -> None:
     ran = run(*line.split(), *(() if "phone" in line else ("--validate-only",)))
     assert ran.code == 1
-    assert hint in ran.json["hint"]
+    assert hint in ran.json["hint"].replace(" --validate-only", "")  # a suggestion keeps the other flags
 
 
 def test_the_label_in_a_hint_is_quoted_for_the_shell() -> None:

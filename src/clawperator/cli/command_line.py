@@ -30,6 +30,7 @@ from clawperator.contract.commands import (
     find_by_path,
     find_command,
     replacement,
+    resolve_handler,
 )
 from clawperator.errors import ClawError
 
@@ -270,15 +271,13 @@ def _is_valid(call: Call) -> bool:
     assert command is not None
     try:
         if command.is_action:
-            from clawperator.cli.actions import build_execution, valid_plan
-
             prints = ParsedArguments(command, arguments.words, {**arguments.values, "--dry-run": ()})
-            valid_plan(build_execution(replace(call, arguments=prints)), call)
+            made = resolve_handler("clawperator.cli.actions:build_execution")(replace(call, arguments=prints))
+            resolve_handler("clawperator.cli.actions:valid_plan")(made, call)
         elif command.is_operation:
-            from clawperator.cli.operation import read_params
             from clawperator.operations.model import find_operation
 
-            read_params(find_operation(call.name), call)
+            resolve_handler("clawperator.cli.operation:read_params")(find_operation(call.name), call)
     except ClawError:
         return False
     return True

@@ -265,9 +265,9 @@ def _fault(params: FaultParams, caller: "Caller") -> Any:
     read_setting(params.name, "on" if params.setting is UNSET else params.setting)
     if params.setting is UNSET:
         message = f"phone fault {params.name} needs a setting"
-        from shlex import quote
+        from clawperator.device.adb.client import device_flag
 
-        device = "" if params.serial is UNSET else f" --device {quote(params.serial)}"
+        device = "" if params.serial is UNSET else f" {device_flag(params.serial)}"
         hint = f"Run 'clawperator phone fault {params.name} on{device}'."
         raise ClawError(caller.entry.invalid, message, hint=hint)
     return _running(params, caller)

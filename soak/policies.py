@@ -94,29 +94,32 @@ def documented_decision(mode: Level, texts: dict[str, list[str]], name: str, par
     params = {**params, "key": params.get("key", "").strip().lower()}  # keys are names of the contract
     if name == "scroll_and_click" or params.get("clickAfter") is True or params["key"] in _CLICKING_KEYS:
         performed.add("click")
-    if name == "submit_text" or params.get("submit") or "\n" in params.get("text", ""):
+    is_sent = params.get("submit") or "\n" in params.get("text", "") or params["key"] == "enter"
+    if name == "submit_text" or is_sent:
         performed |= {"submit_text", "press_key", "click"}
     if name != "open_uri" and row.uri_param and row.uri_param in params:
         performed.add("open_uri")
     names = {name, *action_names(name), *(known for one in performed for known in (one, *action_names(one)))}
     names |= {row.name for row in ACTION_COMMANDS.values() if name in row.actions}
+    names |= {row.model_tool} - {"", "run_plan"}
     names = {text.replace("-", "_") for text in names}
     subjects = [params[key] for key in ("applicationId", "uri", "key", "sessionId") if params.get(key)]
     subjects += [text for text in (params.get("matcher", {}).get("textEquals"),) if text]
-    subjects = subjects or [""]
+    targets = [text for text in (params.get("uri"), params.get("matcher", {}).get("textEquals")) if text]
+    is_open = name == "stop_recording" and "sessionId" not in params
+    subjects = [" ".join(targets), *subjects] if len(targets) > 1 else subjects or ([] if is_open else [""])
     for kind in ("deny", "ask"):
         for text in texts[kind]:
             rule, _, subject = text.partition("(")
             wanted = subject.removesuffix(")").strip().casefold() if "(" in text else "*"
-            if _names(rule.replace("-", "_"), names, names) and any(
-                _fits(wanted, given.strip().casefold()) for given in subjects
-            ):
+            fits = is_open or any(_fits(wanted, given.strip().casefold()) for given in subjects)
+            if fits and _names(rule.replace("-", "_"), names, names):
                 return kind
     for text in texts["allow"]:
         rule, _, subject = text.partition("(")
         wanted = subject.removesuffix(")") if "(" in text else "*"
         own = {name, *action_entry(name).grants}  # exactly as they are written
-        if _names(rule, own, own) and _fits(wanted, subjects[0]):
+        if _names(rule, own, own) and (wanted == "*" or any(_fits(wanted, one) for one in subjects[:1])):
             return "allow"
     needed: Level = "read-only" if row.read_only else row.level
     return "allow" if LEVELS.index(mode) >= LEVELS.index(needed) else "deny"

@@ -90,7 +90,7 @@ class PolicyRule(Struct, frozen=True):
         if self.subject is None:
             return True
         if subject == OPEN_SUBJECT:
-            return not exact
+            return not exact or self.subject == _ANY
         is_prefix = self.subject.endswith(_ANY)
         wanted = self.subject.removesuffix(_ANY).removesuffix(":") if is_prefix else self.subject
         if not exact:

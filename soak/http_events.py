@@ -16,8 +16,8 @@ from unittest.mock import patch
 
 from msgspec import Struct
 
+from clawperator import start_phone
 from clawperator.errors import ClawError
-from clawperator.phone.process.launch import start_phone
 from soak.runner import OracleError, Run, require
 from tests.support.http_client import Client, serve_process
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
-from clawperator.phone.process.launch import start_phone, stop_phone
+from clawperator import start_phone
+from clawperator.phone.process.launch import stop_phone
 from clawperator.recording.export import export_recording, read_export
 from soak.recordings import RECORDING
 from soak.runner import Run, require

@@ -213,8 +213,7 @@ class Measured(NamedTuple):
 
 def measure_flows(flows: Iterable[Flow] = FLOWS) -> Iterator[tuple[Flow, Measured]]:
     """Run each flow in a process of its own, on a simulated phone with Settings in front."""
-    from clawperator import connect
-    from clawperator.phone.process.launch import start_phone
+    from clawperator import connect, start_phone
 
     with tempfile.TemporaryDirectory(prefix="clawperator-flows-") as folder:
         # Devices of this computer are not used.

@@ -15,8 +15,8 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
+from clawperator import start_phone
 from clawperator.agent.turns.assembly import AgentOptions
-from clawperator.phone.process.launch import start_phone
 from clawperator.serve.access import open_access
 from clawperator.serve.http.server import HttpServer, ServeOptions
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import clawperator
+from clawperator import start_phone
 from clawperator.errors import ClawError, SimulatedPhoneError
-from clawperator.phone.process.launch import list_phones, reset_phone, start_phone, stop_phone
+from clawperator.phone.process.launch import list_phones, reset_phone, stop_phone
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 """Start, stop and control simulated phones, each in a process of its own.
 
-    with start_phone("claw-1", seed=7) as phone:
+    with launch_phone("claw-1", seed=7) as phone:
         print(phone.serial, phone.adbd_port)
 
 A phone keeps running after the process that started it ends, unless it is stopped. Its files survive a stop and a
@@ -12,10 +12,9 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import wraps
-from typing import Any, ParamSpec, Self
+from typing import Any, Self
 
 import msgspec
 from msgspec import Struct
@@ -30,8 +29,6 @@ from clawperator.errors import ClawError
 from clawperator.phone.core.faults import read_setting
 from clawperator.phone.process.control import request
 from clawperator.policy.gate import check_call
-
-Options = ParamSpec("Options")
 
 # The process: how it is started, its first line, and its log
 
@@ -156,21 +153,6 @@ class PhoneProcess:
         return f"<{type(self).__name__} {self.serial} pid={self.pid}>"
 
 
-def _by_user(launch: Callable[Options, PhoneProcess]) -> Callable[Options, PhoneProcess]:
-    """The function for programs of users: the policy in force decides on each call."""
-
-    @wraps(launch)
-    def start_phone(*args: Options.args, **options: Options.kwargs) -> PhoneProcess:
-        serial = str(args[0] if args else options.get("serial", DEFAULT_SERIAL))
-        check_call("start_phone", "full" if options.get("apps") else "act", serial, command="phone start")
-        if options.get("faults"):
-            check_call("phone_fault", "act", serial)
-        return launch(*args, **options)
-
-    start_phone.__name__ = start_phone.__qualname__ = "start_phone"
-    return start_phone
-
-
 def launch_phone(  # noqa: PLR0913 - the options of a phone
     serial: str = DEFAULT_SERIAL,
     *,
@@ -219,9 +201,6 @@ def launch_phone(  # noqa: PLR0913 - the options of a phone
             folder.discard()
     hint = f"Run 'clawperator phone stop {serial}' to stop it, or run 'clawperator phone start <name>'."
     raise _error("PHONE_ALREADY_RUNNING", "start", serial, "is already running", hint, describe_phone(folder))
-
-
-start_phone = _by_user(launch_phone)
 
 
 def stop_phone(serial: str) -> StoppedPhone:

@@ -86,11 +86,9 @@ def rotate(context: ActionContext, params: RotateParams) -> StepData:
     shell = _shell(context, "rotate the screen")
     before = try_look(context)
     if not context.perform(lambda: shell.rotate(params.orientation)):
-        raise ClawError(
-            "GESTURE_FAILED",
-            f"the device did not rotate to {params.orientation}",
-            hint="Some apps fix their orientation: run 'clawperator press home' first.",
-        )
+        message = f"the device did not rotate to {params.orientation}"
+        hint = "Some apps fix their orientation: run 'clawperator press home' first."
+        raise ClawError("GESTURE_FAILED", message, hint=hint)
     data = evidence(describe(orientation=params.orientation), 1, "rotation_setting", settle(context, before))
     return {"orientation": params.orientation, **data}
 

@@ -17,6 +17,7 @@ from clawperator.engine.targets import (
     describe_node,
     nearest_self_or_ancestor,
     resolve,
+    target_details,
     touch_point,
     touched_in_place,
 )
@@ -126,8 +127,7 @@ def click_node(  # noqa: PLR0913 - the facts of one click
         method = press(context, before.screen, found[0], kind, hold_ms)
         if method is None:
             message = "the matched node is disabled, or the device rejected the click"
-            details = {"matched_target": describe_node(found[0]), "candidate_count": len(found)}
-            raise ClawError("NODE_NOT_CLICKABLE", message, details=details)
+            raise ClawError("NODE_NOT_CLICKABLE", message, details=target_details(found))
         return before, found, method
 
     before, found, method = with_retry(context, retry, attempt)

@@ -152,11 +152,8 @@ def _written(point: Point) -> str:
 
 def _accept(context: ActionContext, gesture: str, act: Callable[[], bool]) -> None:
     if not context.perform(act):
-        raise ClawError(
-            "GESTURE_FAILED",
-            f"the device rejected the {gesture}",
-            hint="Run 'clawperator snapshot': every point must be within the bounds of the first node.",
-        )
+        hint = "Run 'clawperator snapshot': every point must be within the bounds of the first node."
+        raise ClawError("GESTURE_FAILED", f"the device rejected the {gesture}", hint=hint)
 
 
 def _report(context: ActionContext, stroke: Stroke, method: str, ms: int) -> StepData:

@@ -98,12 +98,9 @@ def _pattern_check(pattern: str, *, backtracking: bool) -> Check:
         raise ClawError("INVALID_REGEX_PATTERN", f"the pattern is not a regular expression: {e}") from None
     if backtracking:
         return lambda text: bool(compiled.fullmatch(text))
-    raise ClawError(
-        "INVALID_REGEX_PATTERN",
-        f"the pattern cannot be run on the host: {refused}",
-        hint="Write the pattern without look-around and backreferences, or use the Operator and a selector by "
-        "text, description, id or role.",
-    )
+    hint = "Write the pattern without look-around and backreferences, or use the Operator and a selector by "
+    hint += "text, description, id or role."
+    raise ClawError("INVALID_REGEX_PATTERN", f"the pattern cannot be run on the host: {refused}", hint=hint)
 
 
 def read_key_value_pair(context: ActionContext, params: ReadKeyValuePairParams) -> StepData:

@@ -21,6 +21,7 @@ from clawperator.engine.targets import (
     optional_matcher,
     resolve,
     stroke_in,
+    target_details,
 )
 from clawperator.errors import ClawError
 from clawperator.ui.node import Bounds, Hierarchy, Node, visible_nodes
@@ -84,11 +85,8 @@ def find_container(context: ActionContext, screen: Hierarchy, params: ScrollGest
         for child in visible_nodes(node, context.driver.frame()):
             if child.flag("scrollable"):
                 return Container(child, len(found))
-    raise ClawError(
-        "CONTAINER_NOT_SCROLLABLE",
-        f"the node that matches {describe_matcher(matcher)} does not scroll",
-        details={"matched_target": describe_node(node), "candidate_count": len(found)},
-    )
+    message = f"the node that matches {describe_matcher(matcher)} does not scroll"
+    raise ClawError("CONTAINER_NOT_SCROLLABLE", message, details=target_details(found))
 
 
 def swipe_line(area: Bounds, direction: str, ratio: float) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -273,9 +271,8 @@ def scroll_until(context: ActionContext, params: ScrollUntilParams) -> StepData:
     if reason in ("CONTAINER_LOST", *_CONTAINER_ERRORS):
         return failure(reason, "no container to scroll", data)
     if matcher is not None and reason != "TARGET_FOUND":
-        return failure(
-            "TARGET_NOT_FOUND", f"scrolling found no node that matches {describe_matcher(matcher)}", data
-        )
+        message = f"scrolling found no node that matches {describe_matcher(matcher)}"
+        return failure("TARGET_NOT_FOUND", message, data)
     return data
 
 
@@ -360,11 +357,9 @@ def _scroll_to(context: ActionContext, params: ScrollAndClickParams, state: Scro
     still = 0
     while not (targets := _targets(context, state.screen, params)):
         if state.swipes >= params.maxSwipes or still == 2:
-            raise ClawError(
-                "TARGET_NOT_FOUND",
-                f"scrolling {params.direction} found no node that matches {describe_matcher(params.matcher)}",
-                details={"scrolls_executed": state.swipes, "direction": params.direction.capitalize()},
-            )
+            message = f"scrolling {params.direction} found no node that matches {describe_matcher(params.matcher)}"
+            details = {"scrolls_executed": state.swipes, "direction": params.direction.capitalize()}
+            raise ClawError("TARGET_NOT_FOUND", message, details=details)
         swipe = swipe_once(context, state.before(context), params)
         state.add(swipe)
         still = 0 if swipe.moved else still + 1

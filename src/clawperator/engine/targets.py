@@ -45,6 +45,11 @@ def describe_node(node: Node) -> str:
     )
 
 
+def target_details(found: list[Node]) -> dict[str, str | int]:
+    """What an error about the first of these nodes has in its details."""
+    return {"matched_target": describe_node(found[0]), "candidate_count": len(found)}
+
+
 def resolve(
     context: ActionContext,
     screen: Hierarchy,
@@ -122,11 +127,8 @@ def stroke_in(
 
 def _covered(node: Node, cover: Node) -> ClawError:
     target, above = describe_node(node), describe_node(cover)
-    return ClawError(
-        "NODE_COVERED",
-        f"a touch of {target} would reach {above} instead; nothing was touched",
-        details={"matched_target": target, "covered_by": above},
-    )
+    message = f"a touch of {target} would reach {above} instead; nothing was touched"
+    return ClawError("NODE_COVERED", message, details={"matched_target": target, "covered_by": above})
 
 
 def touched_in_place(
@@ -153,12 +155,9 @@ def target_moved(node: Node) -> ClawError:
 
 
 def target_changed(what: str, expected: Node, details: dict[str, str]) -> ClawError:
-    return ClawError(
-        "TARGET_CHANGED",
-        f"the screen changed while the action was sent: {what}",
-        details={**details, "matched_target": describe_node(expected)},
-        after_effect=True,
-    )
+    message = f"the screen changed while the action was sent: {what}"
+    details = {**details, "matched_target": describe_node(expected)}
+    return ClawError("TARGET_CHANGED", message, details=details, after_effect=True)
 
 
 def check_target(action: Action, node: Node) -> None:

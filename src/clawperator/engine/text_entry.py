@@ -16,7 +16,13 @@ from clawperator.engine.context import ActionContext, StepData, string_details
 from clawperator.engine.driver import KeyTyping, TargetActions
 from clawperator.engine.retry import with_retry
 from clawperator.engine.settle import ScreenBefore, Settled, evidence, look_for, settle
-from clawperator.engine.targets import FOCUSED_FIELD, describe_node, nearest_self_or_ancestor, resolve
+from clawperator.engine.targets import (
+    FOCUSED_FIELD,
+    describe_node,
+    nearest_self_or_ancestor,
+    resolve,
+    target_details,
+)
 from clawperator.errors import ClawError
 from clawperator.ui.node import HIDDEN, Hierarchy, Node, is_field
 from clawperator.ui.privacy import has_password, mask
@@ -49,11 +55,8 @@ class TextEntry(Struct, frozen=True):
         if not self.append:
             return self.text
         if has_password(field):
-            raise ClawError(
-                "TEXT_NOT_ACCEPTED",
-                "the text of a password field cannot be read, so nothing can be added to it",
-                hint="Enter the whole text, without append.",
-            )
+            message = "the text of a password field cannot be read, so nothing can be added to it"
+            raise ClawError("TEXT_NOT_ACCEPTED", message, hint="Enter the whole text, without append.")
         return field.entered_text + self.text
 
 
@@ -275,14 +278,9 @@ def _is_private(entry: TextEntry, field: Node, seen: Node) -> bool:
 
 
 def _typed_otherwise(message: str, **details: str) -> ClawError:
-    return ClawError(
-        "TEXT_NOT_ACCEPTED",
-        message,
-        hint="It was typed once. The app may change what is typed: enter the text as the app keeps it, or use "
-        "the backend operator.",
-        details=details,
-        after_effect=True,
-    )
+    hint = "It was typed once. The app may change what is typed: enter the text as the app keeps it, or use "
+    hint += "the backend operator."
+    return ClawError("TEXT_NOT_ACCEPTED", message, hint=hint, details=details, after_effect=True)
 
 
 def _not_checked(cause: ClawError) -> ClawError:
@@ -296,11 +294,9 @@ def _check_recording(context: ActionContext, entry: TextEntry, field: Node) -> N
         return
     session = context.secrets.active_recording()
     if session is not None:
-        raise ClawError(
-            "SECRET_REFUSED_WHILE_RECORDING",
-            f"the recording {session} would keep the secret: the field is not a password field",
-            hint=f"Run 'clawperator recording stop --session-id {session}' first.",
-        )
+        message = f"the recording {session} would keep the secret: the field is not a password field"
+        hint = f"Run 'clawperator recording stop --session-id {session}' first."
+        raise ClawError("SECRET_REFUSED_WHILE_RECORDING", message, hint=hint)
 
 
 def _field(node: Node) -> Node:
@@ -343,13 +339,11 @@ def _guarded(field: Node, type_text: Callable[[], bool]) -> bool:
 
 
 def _not_accepted(found: list[Node], field: Node) -> ClawError:
-    can_type = is_field(field)
-    return ClawError(
-        "TEXT_NOT_ACCEPTED",
-        "the field did not accept the text" if can_type else "the matched node is not a text field",
-        hint=None if can_type else "Select the field itself, for example by the role textfield.",
-        details={"matched_target": describe_node(found[0]), "candidate_count": len(found)},
-    )
+    message, hint = "the field did not accept the text", None
+    if not is_field(field):
+        message = "the matched node is not a text field"
+        hint = "Select the field itself, for example by the role textfield."
+    return ClawError("TEXT_NOT_ACCEPTED", message, hint=hint, details=target_details(found))
 
 
 def _submit(context: ActionContext, typed: TypedText, *, entered: bool) -> str:
@@ -359,12 +353,6 @@ def _submit(context: ActionContext, typed: TypedText, *, entered: bool) -> str:
     method = press(context, typed.screen, typed.field, "click")
     if method is not None:
         return method
-    raise ClawError(
-        "NODE_NOT_CLICKABLE",
-        f"{'the text was entered, but ' if entered else ''}the field could not be submitted",
-        details={
-            "matched_target": describe_node(typed.found[0]),
-            "candidate_count": len(typed.found),
-            **({"dispatch_method": "set_text"} if entered else {}),
-        },
-    )
+    message = f"{'the text was entered, but ' if entered else ''}the field could not be submitted"
+    details = target_details(typed.found) | ({"dispatch_method": "set_text"} if entered else {})
+    raise ClawError("NODE_NOT_CLICKABLE", message, details=details)

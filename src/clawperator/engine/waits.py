@@ -226,12 +226,9 @@ def _not_found(what: str, timeout_ms: float) -> ClawError:
 
 
 def _timed_out(message: str, timeout_ms: float, **details: str) -> ClawError:
-    return ClawError(
-        "WAIT_TIMEOUT",
-        f"{message} after {whole(timeout_ms)} ms",
-        hint="Run 'clawperator snapshot' to see the screen, or wait longer.",
-        details={**_limit(timeout_ms), **{name: value for name, value in details.items() if value}},
-    )
+    hint = "Run 'clawperator snapshot' to see the screen, or wait longer."
+    details = _limit(timeout_ms) | {name: value for name, value in details.items() if value}
+    return ClawError("WAIT_TIMEOUT", f"{message} after {whole(timeout_ms)} ms", hint=hint, details=details)
 
 
 def _limit(timeout_ms: float) -> dict[str, str]:

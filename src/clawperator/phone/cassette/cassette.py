@@ -176,12 +176,7 @@ def _without_snapshot(event: Event | ExportedEvent) -> EventFacts:
 def _invalid(
     path: str, message: str, details: Mapping[str, object] | None = None, hint: str | None = None
 ) -> ClawError:
-    return ClawError(
-        "PHONE_CASSETTE_INVALID",
-        f"{path}: {message}",
-        hint=hint
-        or "Run 'clawperator recording export --input <file> --snapshots include' to export one with snapshots.",
-        details=details,
-        operation="load cassette",
-        target=path,
-    )
+    export = "clawperator recording export --input <file> --snapshots include"
+    code, hint = "PHONE_CASSETTE_INVALID", hint or f"Run '{export}' to export one with snapshots."
+    message = f"{path}: {message}"
+    return ClawError(code, message, hint=hint, details=details, operation="load cassette", target=path)

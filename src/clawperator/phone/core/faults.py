@@ -101,10 +101,8 @@ def read_setting(name: str, setting: str | float | bool) -> float:  # noqa: FBT0
     except ValueError:
         value = -1
     if not 0 <= value <= fault.maximum or (fault.kind in ("flag", "quarter_turns") and value != int(value)):
-        raise ClawError(
-            "PHONE_FAULT_INVALID",
-            f"invalid setting {setting!r} for fault {name}",
-            hint=f"Use on, off, or a number from 0 to {fault.maximum:g}.",
-            details={"fault": name, "kind": fault.kind, "max": fault.maximum},
-        )
+        message = f"invalid setting {setting!r} for fault {name}"
+        hint = f"Use on, off, or a number from 0 to {fault.maximum:g}."
+        details = {"fault": name, "kind": fault.kind, "max": fault.maximum}
+        raise ClawError("PHONE_FAULT_INVALID", message, hint=hint, details=details)
     return value

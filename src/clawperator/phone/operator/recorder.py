@@ -80,20 +80,15 @@ class Recorder:
         """Start a session in a new file. An existing file is never changed."""
         with self._lock:
             if self._session is not None:
-                raise _refusal(
-                    "RECORDING_ALREADY_IN_PROGRESS",
-                    "Recording is already in progress",
-                    self._session,
-                    f"Run '{self._command('stop', self._session.id)}' before starting a new recording.",
-                )
+                hint = f"Run '{self._command('stop', self._session.id)}' before starting a new recording."
+                message = "Recording is already in progress"
+                raise _refusal("RECORDING_ALREADY_IN_PROGRESS", message, self._session, hint)
             if session_id is not None and not (
                 len(session_id) <= MAX_ID_LENGTH and SESSION_ID.fullmatch(session_id)
             ):
-                raise ClawError(
-                    "RECORDING_START_FAILED",
-                    f"invalid session id {session_id!a}: only letters, digits, _ and - are allowed",
-                    hint=f"Use 1 to {MAX_ID_LENGTH} such characters, or omit the id.",
-                )
+                message = f"invalid session id {session_id!a}: only letters, digits, _ and - are allowed"
+                hint = f"Use 1 to {MAX_ID_LENGTH} such characters, or omit the id."
+                raise ClawError("RECORDING_START_FAILED", message, hint=hint)
             self._session = session = self._open(session_id)
         self._write_log("I", f"SESSION_STARTED sessionId={session.id} filePath={session.path}")
         return RecordingInfo(session.id, session.path)
@@ -108,19 +103,13 @@ class Recorder:
         with self._lock:
             session = self._session
             if session is None:
-                raise ClawError(
-                    "RECORDING_NOT_IN_PROGRESS",
-                    "Recording is not in progress",
-                    hint="Run 'clawperator recording start' to start one.",
-                )
+                hint = "Run 'clawperator recording start' to start one."
+                raise ClawError("RECORDING_NOT_IN_PROGRESS", "Recording is not in progress", hint=hint)
             if session_id is not None and session_id != session.id:
                 self._write_log("W", f"SESSION_ID_MISMATCH requested={session_id!a} active={session.id}")
-                raise _refusal(
-                    "RECORDING_NOT_IN_PROGRESS",
-                    "another session is active; it was not stopped",
-                    session,
-                    f"Run '{self._command('stop', session.id)}' to stop that one.",
-                )
+                hint = f"Run '{self._command('stop', session.id)}' to stop that one."
+                message = "another session is active; it was not stopped"
+                raise _refusal("RECORDING_NOT_IN_PROGRESS", message, session, hint)
             self._session = None
             problems = self._finish(session)
         self._write_log("I", f"SESSION_STOPPED sessionId={session.id} eventCount={session.written}")
@@ -128,17 +117,9 @@ class Recorder:
         if lost:
             problems.append(f"{lost} of {session.seq} events could not be written: {session.failure}")
         if problems:
-            raise ClawError(
-                "RECORDING_STOP_FAILED",
-                "; ".join(problems),
-                hint=f"Run '{self._command('pull', session.id)}' to fetch what was written.",
-                details={
-                    "sessionId": session.id,
-                    "filePath": session.path,
-                    "eventCount": session.written,
-                    "droppedCount": lost,
-                },
-            )
+            hint = f"Run '{self._command('pull', session.id)}' to fetch what was written."
+            counts = {"eventCount": session.written, "droppedCount": lost}
+            raise _refusal("RECORDING_STOP_FAILED", "; ".join(problems), session, hint, **counts)
         return RecordingInfo(session.id, session.path, session.written)
 
     def abandon(self) -> None:
@@ -207,12 +188,10 @@ class Recorder:
         try:
             return _Session(name, path, self._storage.open(path, "xb"))
         except FileExistsError:
-            raise ClawError(
-                "RECORDING_START_FAILED",
-                f"a recording named {name} already exists",
-                hint=f"Use another id, or run '{self._command('pull', name)}' to fetch that recording.",
-                details={"sessionId": name, "filePath": path},
-            ) from None
+            message = f"a recording named {name} already exists"
+            hint = f"Use another id, or run '{self._command('pull', name)}' to fetch that recording."
+            details = {"sessionId": name, "filePath": path}
+            raise ClawError("RECORDING_START_FAILED", message, hint=hint, details=details) from None
 
     def _generate_name(self) -> str:
         name = ""
@@ -236,12 +215,9 @@ class Recorder:
         return []
 
     def _unavailable(self, reason: str) -> ClawError:
-        return ClawError(
-            "RECORDING_STORAGE_UNAVAILABLE",
-            f"cannot write to the phone's recording folder: {reason}",
-            hint="Free storage on the phone, then start again.",
-            details={"folder": self._folder},
-        )
+        message = f"cannot write to the phone's recording folder: {reason}"
+        hint, details = "Free storage on the phone, then start again.", {"folder": self._folder}
+        return ClawError("RECORDING_STORAGE_UNAVAILABLE", message, hint=hint, details=details)
 
     def _command(self, verb: str, session_id: str) -> str:
         """The host command for a session of this Operator."""
@@ -257,12 +233,7 @@ def describe(event: AccessibilityEvent) -> dict[str, Any]:
     match event.kind:
         case "window_state_changed":
             title = _clean(event.title) or _clean(event.content_desc) or _clean(event.text)
-            return {
-                **package,
-                "className": _clean(event.class_name),
-                "title": title,
-                "type": "window_change",
-            }
+            return {**package, "className": _clean(event.class_name), "title": title, "type": "window_change"}
         case "view_clicked":
             bounds = NOWHERE if event.bounds is None or event.bounds.is_empty else event.bounds
             return {
@@ -323,5 +294,6 @@ def _write_line(session: _Session, line: bytes) -> bool:
     return True
 
 
-def _refusal(code: str, message: str, session: _Session, hint: str) -> ClawError:
-    return ClawError(code, message, hint=hint, details={"sessionId": session.id, "filePath": session.path})
+def _refusal(code: str, message: str, session: _Session, hint: str, **counts: int) -> ClawError:
+    details = {"sessionId": session.id, "filePath": session.path, **counts}
+    return ClawError(code, message, hint=hint, details=details)

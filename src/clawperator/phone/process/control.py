@@ -102,14 +102,9 @@ def request(record: PhoneRecord, command: str, *, seconds: float = ANSWER_SECOND
             connection.sendall(message + b"\n")
             answer = decode(_read_line(connection, _MAX_ANSWER, seconds), _Answer)
     except (OSError, ValueError) as e:
-        raise ClawError(
-            "PHONE_NOT_ANSWERING",
-            f"simulated phone {record.serial} does not respond: {e}",
-            hint=f"Run 'clawperator phone stop {record.serial}', "
-            f"then run 'clawperator phone start {record.serial}'.",
-            operation=command,
-            target=record.serial,
-        ) from e
+        serial, problem = record.serial, f"simulated phone {record.serial} does not respond: {e}"
+        hint = f"Run 'clawperator phone stop {serial}', then run 'clawperator phone start {serial}'."
+        raise ClawError("PHONE_NOT_ANSWERING", problem, hint=hint, operation=command, target=serial) from e
     if not answer.ok:
         raise ClawError.from_document(answer.error)
     return answer.answer

@@ -316,10 +316,5 @@ def _interpolate_all(values: Mapping[str, Any], state: Mapping[str, Any]) -> dic
 
 
 def _invalid(path: str, message: str) -> ClawError:
-    return ClawError(
-        "PHONE_APP_INVALID",
-        f"{path}: {message}",
-        hint="See 'Your own apps' in docs/guides/phone.md for the format of app files.",
-        operation="load app",
-        target=path,
-    )
+    code, hint = "PHONE_APP_INVALID", "See 'Your own apps' in docs/guides/phone.md for the format of app files."
+    return ClawError(code, f"{path}: {message}", hint=hint, operation="load app", target=path)

@@ -845,8 +845,6 @@ def run_limited(
     if not is_over and not cancelled.is_set():
         return code, bytes(out.data), bytes(err.data)
     reason = f"more than {max_bytes} bytes of output" if is_over else f"no end within {seconds:g} seconds"
-    raise ClawError(
-        "DEVICE_SHELL_UNAVAILABLE",
-        f"the simulated phone did not complete a shell command: {reason}",
-        hint="Run a command that ends, for example with '| head', or raise the limit.",
-    )
+    message = f"the simulated phone did not complete a shell command: {reason}"
+    hint = "Run a command that ends, for example with '| head', or raise the limit."
+    raise ClawError("DEVICE_SHELL_UNAVAILABLE", message, hint=hint)

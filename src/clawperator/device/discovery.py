@@ -318,11 +318,7 @@ def require_awake(device: Device) -> None:
     """``DEVICE_NOT_INTERACTIVE`` when the device reports that it is asleep."""
     found = _WAKEFULNESS.search(run_shell(device, "dumpsys power", seconds=_WAKE_SECONDS).text)
     if found is not None and found[1] in ("Asleep", "Dozing"):
-        raise ClawError(
-            "DEVICE_NOT_INTERACTIVE",
-            f"device {device.serial} is asleep",
-            hint=f"Run 'adb {adb_flag(device.serial)} shell input keyevent WAKEUP', or press its power button.",
-            details={"deviceId": device.serial, "wakefulness": found[1]},
-            operation="wake",
-            target=device.serial,
-        )
+        code, serial, message = "DEVICE_NOT_INTERACTIVE", device.serial, f"device {device.serial} is asleep"
+        hint = f"Run 'adb {adb_flag(serial)} shell input keyevent WAKEUP', or press its power button."
+        details = {"deviceId": serial, "wakefulness": found[1]}
+        raise ClawError(code, message, hint=hint, details=details, operation="wake", target=serial)

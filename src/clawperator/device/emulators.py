@@ -72,11 +72,8 @@ def system_image() -> str:
 
 def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise ClawError(
-            "USAGE",
-            f"invalid emulator name {name!r}",
-            hint="Use up to 64 letters, digits, '.', '_' and '-', starting with a letter or digit.",
-        )
+        hint = "Use up to 64 letters, digits, '.', '_' and '-', starting with a letter or digit."
+        raise ClawError("USAGE", f"invalid emulator name {name!r}", hint=hint)
     return name
 
 
@@ -175,14 +172,10 @@ def require_tools(*names: str) -> dict[str, str]:
     found = {name: find_tool(name) for name in names}
     missing = [name for name, path in found.items() if path is None]
     if missing:
-        raise ClawError(
-            "ANDROID_SDK_TOOL_MISSING",
-            f"missing Android SDK tools: {', '.join(missing)}",
-            hint="Run 'clawperator phone start' for a simulated phone, which needs no SDK. For an emulator "
-            "install Android's command-line tools and set ANDROID_HOME.",
-            details={"missingTools": missing},
-            operation="emulator",
-        )
+        code, message = "ANDROID_SDK_TOOL_MISSING", f"missing Android SDK tools: {', '.join(missing)}"
+        hint = "Run 'clawperator phone start' for a simulated phone, which needs no SDK. For an emulator "
+        hint += "install Android's command-line tools and set ANDROID_HOME."
+        raise ClawError(code, message, hint=hint, details={"missingTools": missing}, operation="emulator")
     return {name: path for name, path in found.items() if path is not None}
 
 

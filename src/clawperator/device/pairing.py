@@ -121,9 +121,8 @@ def _pair(endpoint: Endpoint, address: str, code: str, seconds: float) -> str:
 
 def _failed(address: str, reason: str, hint: str) -> ClawError:
     log_event("device.pairing_failed", level="warn", address=address, code="PAIRING_FAILED")
-    return ClawError(
-        "PAIRING_FAILED", f"pairing with {address} failed: {reason}", hint=hint, operation="pair", target=address
-    )
+    message = f"pairing with {address} failed: {reason}"
+    return ClawError("PAIRING_FAILED", message, hint=hint, operation="pair", target=address)
 
 
 def _too_old(address: str) -> ClawError:
@@ -135,12 +134,9 @@ def _too_old(address: str) -> ClawError:
     if found is not None and int(found[1]) >= _OLDEST_ADB:
         return _failed(address, "the running adb server is too old to pair", "Run 'adb kill-server', then retry.")
     version = f"adb {found[0].removeprefix('Version ')}" if found else "this adb"
-    return _failed(
-        address,
-        f"{version} is too old to pair; {_OLDEST_ADB} or newer is needed",
-        f"Install Android's platform-tools {_OLDEST_ADB} or newer, run 'adb kill-server', then retry. "
-        "Or connect the device by USB.",
-    )
+    hint = f"Install Android's platform-tools {_OLDEST_ADB} or newer, run 'adb kill-server', then retry. "
+    hint += "Or connect the device by USB."
+    return _failed(address, f"{version} is too old to pair; {_OLDEST_ADB} or newer is needed", hint)
 
 
 # Connecting

@@ -90,18 +90,9 @@ def _command(uri: str, action: Action) -> str:
 
 
 def _refused(uri: str, scheme: str, action: Action) -> ClawError:
+    message, hint = f"{uri!r} has no URI scheme", "Write the URI with its scheme: https://example.com."
     if scheme:
-        message, hint = (
-            f"URI scheme {scheme!r} is not allowed",
-            f"Run 'clawperator {_command(uri, action)} --allow-scheme {scheme}' to allow it.",
-        )
-    else:
-        message, hint = f"{uri!r} has no URI scheme", "Write the URI with its scheme: https://example.com."
-    return ClawError(
-        "URI_SCHEME_NOT_ALLOWED",
-        message,
-        hint=hint,
-        details={"uri": uri, "actionId": action.id},
-        operation=action.type,
-        target=uri,
-    )
+        message = f"URI scheme {scheme!r} is not allowed"
+        hint = f"Run 'clawperator {_command(uri, action)} --allow-scheme {scheme}' to allow it."
+    code, details = "URI_SCHEME_NOT_ALLOWED", {"uri": uri, "actionId": action.id}
+    return ClawError(code, message, hint=hint, details=details, operation=action.type, target=uri)

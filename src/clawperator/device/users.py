@@ -78,14 +78,11 @@ def require_user(device: Device, user: UserChoice | None, *, seconds: float = _S
     if not users or user in [one.id for one in users]:
         return
     names = ", ".join(f"{one.id} ({one.name})" if one.name else str(one.id) for one in users)
-    raise ClawError(
-        "DEVICE_USER_NOT_FOUND",
-        f"device {device.serial} has no user {user}; it has {names}",
-        hint=f"Choose one of its users, for example {users[0].id}, or {CURRENT}.",
-        details={"user": user, "users": [one.id for one in users]},
-        operation="user",
-        target=device.serial,
-    )
+    code, serial = "DEVICE_USER_NOT_FOUND", device.serial
+    message = f"device {serial} has no user {user}; it has {names}"
+    hint = f"Choose one of its users, for example {users[0].id}, or {CURRENT}."
+    details = {"user": user, "users": [one.id for one in users]}
+    raise ClawError(code, message, hint=hint, details=details, operation="user", target=serial)
 
 
 def user_refusal(device: Device, output: str) -> ClawError | None:
@@ -93,11 +90,7 @@ def user_refusal(device: Device, output: str) -> ClawError | None:
     found = _REFUSED.search(output)
     if found is None:
         return None
-    return ClawError(
-        "DEVICE_USER_FORBIDDEN",
-        f"device {device.serial} does not allow adb to access its user {found[1]}",
-        hint="Choose another user, for example 0. A Secure Folder and many work profiles forbid adb.",
-        details={"user": int(found[1])},
-        operation="user",
-        target=device.serial,
-    )
+    code, details = "DEVICE_USER_FORBIDDEN", {"user": int(found[1])}
+    message = f"device {device.serial} does not allow adb to access its user {found[1]}"
+    hint = "Choose another user, for example 0. A Secure Folder and many work profiles forbid adb."
+    return ClawError(code, message, hint=hint, details=details, operation="user", target=device.serial)

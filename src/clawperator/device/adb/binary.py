@@ -52,13 +52,10 @@ def require_adb() -> str:
     found = find_adb()
     if found is None:
         given = os.environ.get("ADB_PATH")
-        raise ClawError(
-            "ADB_NOT_FOUND",
-            f"ADB_PATH is not a program: {given}" if given else "adb is not installed",
-            hint="Run 'clawperator phone start' for a simulated phone, which needs no adb. For a real device "
-            "install Android's platform-tools, or set ADB_PATH.",
-            operation="connect",
-        )
+        message = f"ADB_PATH is not a program: {given}" if given else "adb is not installed"
+        hint = "Run 'clawperator phone start' for a simulated phone, which needs no adb. For a real device "
+        hint += "install Android's platform-tools, or set ADB_PATH."
+        raise ClawError("ADB_NOT_FOUND", message, hint=hint, operation="connect")
     return found
 
 

@@ -144,14 +144,9 @@ def not_running(endpoint: Endpoint) -> ClawError:
 
 
 def server_failed(endpoint: Endpoint, problem: str, hint: str) -> ClawError:
-    return ClawError(
-        "ADB_SERVER_FAILED",
-        f"the adb server at {endpoint.address} {problem}",
-        hint=hint,
-        details={"address": endpoint.address},
-        operation="adb",
-        target=endpoint.address,
-    )
+    code, address = "ADB_SERVER_FAILED", endpoint.address
+    message, details = f"the adb server at {address} {problem}", {"address": address}
+    return ClawError(code, message, hint=hint, details=details, operation="adb", target=address)
 
 
 def _other_server(endpoint: Endpoint) -> str:

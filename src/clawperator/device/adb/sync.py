@@ -93,12 +93,7 @@ def read_file(device: Device, remote: str, max_bytes: int, *, seconds: float = _
 
 
 def install_apk(
-    device: Device,
-    path: str,
-    *,
-    seconds: float = 120,
-    replace: bool = True,
-    user: UserChoice | None = None,
+    device: Device, path: str, *, seconds: float = 120, replace: bool = True, user: UserChoice | None = None
 ) -> int:
     """Stream and install an APK; returns its size. ``ANDROID_INSTALL_FAILED`` when the device refuses it.
 
@@ -231,14 +226,9 @@ def _read_verdict(connection: Connection) -> str:
 
 
 def _install_failed(device: Device, path: str, reason: str) -> ClawError:
-    return ClawError(
-        "ANDROID_INSTALL_FAILED",
-        f"cannot install {path} on {device.serial}: {reason}",
-        hint=install_hint(device, reason),
-        details={"path": path, "reason": reason},
-        operation="install",
-        target=device.serial,
-    )
+    code, message = "ANDROID_INSTALL_FAILED", f"cannot install {path} on {device.serial}: {reason}"
+    hint, details = install_hint(device, reason), {"path": path, "reason": reason}
+    return ClawError(code, message, hint=hint, details=details, operation="install", target=device.serial)
 
 
 def install_hint(device: Device, reason: str) -> str:

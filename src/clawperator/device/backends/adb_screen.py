@@ -94,11 +94,7 @@ class AdbScreen(AdbShell):
     slow_captures = True
 
     def __init__(
-        self,
-        device: Device,
-        *,
-        seconds: float = MAX_EXECUTION_TIMEOUT_MS / 1000,
-        watch: RunWatch | None = None,
+        self, device: Device, *, seconds: float = MAX_EXECUTION_TIMEOUT_MS / 1000, watch: RunWatch | None = None
     ) -> None:
         super().__init__(device, seconds=seconds, watch=watch)
         self._dump_file = f"/data/local/tmp/clawperator-{os.urandom(8).hex()}.xml"
@@ -177,31 +173,25 @@ class AdbScreen(AdbShell):
         """Why a dump has no hierarchy."""
         printed = f"{answer.stderr.decode('utf-8', 'replace')}\n{output.decode('utf-8', 'replace')}"
         if _NEVER_IDLE in printed:
-            return self._unavailable(one_line(printed, 300)).with_(
-                hint=_NOT_IDLE_HINT, details={"reason": NOT_IDLE}
-            )
+            error = self._unavailable(one_line(printed, 300))
+            return error.with_(hint=_NOT_IDLE_HINT, details={"reason": NOT_IDLE})
         if _BUSY.search(printed):
             return self._busy(printed)
-        return self._unavailable(
-            one_line(printed, 300) or f"uiautomator wrote nothing and exited with {answer.code}"
-        )
+        nothing = f"uiautomator wrote nothing and exited with {answer.code}"
+        return self._unavailable(one_line(printed, 300) or nothing)
 
     def _unavailable(self, reason: str) -> ClawError:
-        return ClawError(
-            "SNAPSHOT_HIERARCHY_UNAVAILABLE",
-            f"{self._name} returned no UI hierarchy: {reason}",
-            hint="Wake and unlock the device. adb cannot read a screen that never becomes idle, such as a video.",
-        )
+        message = f"{self._name} returned no UI hierarchy: {reason}"
+        hint = "Wake and unlock the device. adb cannot read a screen that never becomes idle, such as a video."
+        return ClawError("SNAPSHOT_HIERARCHY_UNAVAILABLE", message, hint=hint)
 
     def _busy(self, printed: str) -> ClawError:
         stop = "adb shell am force-stop"
-        return ClawError(
-            "UI_AUTOMATION_BUSY",
-            f"another program uses UI Automation on {self._name}: {one_line(printed, 200)}",
-            hint="Stop it, then retry: Appium with "
-            f"'{stop} io.appium.uiautomator2.server', uiautomator2 with '{stop} com.github.uiautomator'. An "
-            "interrupted dump ends after 10 s. With an Operator on the device use the backend operator.",
-        )
+        message = f"another program uses UI Automation on {self._name}: {one_line(printed, 200)}"
+        hint = f"Stop it, then retry: Appium with '{stop} io.appium.uiautomator2.server', uiautomator2 with "
+        hint += f"'{stop} com.github.uiautomator'. An interrupted dump ends after 10 s. "
+        hint += "With an Operator on the device use the backend operator."
+        return ClawError("UI_AUTOMATION_BUSY", message, hint=hint)
 
     # The display
 

@@ -79,11 +79,8 @@ class AdbSystem(AdbShell):
         lines = [line for line in whole_output(answer).splitlines() if not line.startswith("Starting:")]
         output = "\n".join(lines)
         if _KEPT.search(output):
-            raise ClawError(
-                "APP_NOT_STARTED",
-                f"{self._name} keeps the current activity in front",
-                hint="Run 'clawperator press home', wait five seconds, then retry.",
-            )
+            hint = "Run 'clawperator press home', wait five seconds, then retry."
+            raise ClawError("APP_NOT_STARTED", f"{self._name} keeps the current activity in front", hint=hint)
         if answer.code == 0 and not _NOT_STARTED.search(output):
             return True
         if (refusal := user_refusal(self._device, output)) is not None:
@@ -117,12 +114,10 @@ class AdbSystem(AdbShell):
         if answer.code != 0 or expected not in output or _FAILED.search(output):
             if (refusal := user_refusal(self._device, output)) is not None:
                 raise refusal
-            raise ClawError(
-                "ANDROID_PACKAGE_FAILED",
-                f"{self._name} did not {verb} {' '.join((package, *more))}: {printable(_reason(output)[:300])}",
-                hint=self._hint_of_refusal(output),
-                details={"application_id": package},
-            )
+            what, reason = " ".join((verb, package, *more)), printable(_reason(output)[:300])
+            hint, details = self._hint_of_refusal(output), {"application_id": package}
+            message = f"{self._name} did not {what}: {reason}"
+            raise ClawError("ANDROID_PACKAGE_FAILED", message, hint=hint, details=details)
 
     def _hint_of_refusal(self, output: str) -> str:
         otherwise = f"Run 'clawperator packages list {device_flag(self._name)}' for the installed apps."
@@ -270,12 +265,10 @@ class AdbApps(AdbSystem):
             front = self.foreground()
         if front in (package, None):
             return True
-        raise ClawError(
-            "APP_NOT_STARTED",
-            f"{self._name} did not bring {package} to the front: {front} is there",
-            hint="Run 'clawperator snapshot' to see what is in front.",
-            details={"application_id": package, "foreground_package": front},
-        )
+        message = f"{self._name} did not bring {package} to the front: {front} is there"
+        hint = "Run 'clawperator snapshot' to see what is in front."
+        details = {"application_id": package, "foreground_package": front}
+        raise ClawError("APP_NOT_STARTED", message, hint=hint, details=details)
 
     def view(self, uri: str) -> bool:
         return "\0" not in uri and self._start("-a", "android.intent.action.VIEW", "-d", uri)

@@ -65,11 +65,8 @@ def clearing_keys(field: Node, probe: str = "") -> list[str]:
     current = field.entered_text
     length = utf16_length(current)
     if length > _MAX_DELETED:
-        raise ClawError(
-            "TEXT_NOT_ACCEPTED",
-            f"the field has {length} characters; adb can delete at most {_MAX_DELETED}",
-            hint=ANY_TEXT,
-        )
+        message = f"the field has {length} characters; adb can delete at most {_MAX_DELETED}"
+        raise ClawError("TEXT_NOT_ACCEPTED", message, hint=ANY_TEXT)
     if not length:
         return []
     length += utf16_length(probe)
@@ -129,28 +126,23 @@ def not_typed(text: str) -> ClawError:
     """The error of a text that ``input`` refused. It types nothing of a text with a character that has no key."""
     message = "the device did not type the text"
     if not text.isascii():
-        message = (
-            "nothing was typed: the text has characters for which adb has no key; most devices accept only ASCII"
-        )
+        message = "nothing was typed: the text has characters for which adb has no key; most devices accept only "
+        message += "ASCII"
     return ClawError("TEXT_NOT_ACCEPTED", message, hint=ANY_TEXT, after_effect=True)
 
 
 def not_accepted() -> ClawError:
-    return ClawError(
-        "TEXT_NOT_ACCEPTED", "the field does not have the typed text", hint=ANY_TEXT, after_effect=True
-    )
+    message = "the field does not have the typed text"
+    return ClawError("TEXT_NOT_ACCEPTED", message, hint=ANY_TEXT, after_effect=True)
 
 
 def not_deleted(sent: int, wanted: int, seconds_per_key: float) -> ClawError:
     """The error of a text that is too long to delete in the time left."""
     needed = math.ceil(wanted * seconds_per_key)
-    return ClawError(
-        "TEXT_NOT_ACCEPTED",
-        f"the text of the field is too long to delete in time: {sent} of {wanted} keys were sent, and nothing was "
-        f"typed; all of them take about {needed} s",
-        hint=f"Retry with a timeout of {(needed + _MORE_SECONDS) * 1000} ms. {ANY_TEXT}",
-        after_effect=True,
-    )
+    message = f"the text of the field is too long to delete in time: {sent} of {wanted} keys were sent, and "
+    message += f"nothing was typed; all of them take about {needed} s"
+    hint = f"Retry with a timeout of {(needed + _MORE_SECONDS) * 1000} ms. {ANY_TEXT}"
+    return ClawError("TEXT_NOT_ACCEPTED", message, hint=hint, after_effect=True)
 
 
 class AdbTouch(AdbScreen):
@@ -272,9 +264,8 @@ class AdbTouch(AdbScreen):
         answer = self._run(" && ".join(lines))
         output = whole_output(answer)
         if _FORBIDDEN.search(output):
+            hint = vendor_hint(self._device, "input", otherwise=_ALLOW_INPUT)
             raise ClawError(
-                "SECURITY_BLOCK_DETECTED",
-                f"{self._name} does not allow adb to inject input",
-                hint=vendor_hint(self._device, "input", otherwise=_ALLOW_INPUT),
+                "SECURITY_BLOCK_DETECTED", f"{self._name} does not allow adb to inject input", hint=hint
             )
         return answer.code == 0 and not _FAILED.search(output)

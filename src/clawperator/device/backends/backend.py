@@ -40,9 +40,8 @@ class RunWatch(Struct, frozen=True):
     def check_stop(self, *, after_effect: bool) -> None:
         """``INTERRUPTED`` when the caller asked to stop."""
         if self.stop is not None and self.stop():
-            raise ClawError(
-                "INTERRUPTED", "the execution was cancelled", operation="execute", after_effect=after_effect
-            )
+            message = "the execution was cancelled"
+            raise ClawError("INTERRUPTED", message, operation="execute", after_effect=after_effect)
 
 
 class Backend(Protocol):
@@ -83,6 +82,5 @@ def check_typable(text: str) -> None:
     A line break is the enter key, which may submit a form.
     """
     if _CONTROL.search(text):
-        raise ClawError(
-            "TEXT_NOT_ACCEPTED", "adb cannot type line breaks or other control characters", hint=ANY_TEXT
-        )
+        message = "adb cannot type line breaks or other control characters"
+        raise ClawError("TEXT_NOT_ACCEPTED", message, hint=ANY_TEXT)

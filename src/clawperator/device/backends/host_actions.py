@@ -104,14 +104,8 @@ def save_screenshot(png: bytes, path: str | None, command_id: str) -> str:
             hint = "Choose another path: the name of a new file or of a regular file."
         else:
             hint = f"Check the permissions of the folder {folder}, or choose another path."
-        raise ClawError(
-            "SCREENSHOT_NOT_SAVED",
-            f"cannot write {path}: {why(e)}",
-            hint=hint,
-            details={"path": path},
-            operation="write",
-            target=path,
-        ) from e
+        code, message, details = "SCREENSHOT_NOT_SAVED", f"cannot write {path}: {why(e)}", {"path": path}
+        raise ClawError(code, message, hint=hint, details=details, operation="write", target=path) from e
     return path
 
 

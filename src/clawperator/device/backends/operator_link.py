@@ -590,21 +590,11 @@ def operator_not_installed(
     except ClawError as e:
         if e.code == "OPERATOR_VARIANT_MISMATCH":
             message, hint, more = e.message, e.hint, dict(e.details or {})
-    extra = extra or {
-        "broadcastDispatchStatus": "not_sent",
-        "deviceId": device.serial,
-        "operatorPackage": package,
-    }
+    code, serial = "OPERATOR_NOT_INSTALLED", device.serial
+    extra = extra or {"broadcastDispatchStatus": "not_sent", "deviceId": serial, "operatorPackage": package}
     details = {"checkId": "readiness.apk.presence", "summary": message, "detail": hint, "installCommand": command}
-    return ClawError(
-        "OPERATOR_NOT_INSTALLED",
-        message,
-        hint=hint,
-        details={**details, **more},
-        extra=extra,
-        operation="execute",
-        target=device.serial,
-    )
+    details |= more
+    return ClawError(code, message, hint=hint, details=details, extra=extra, operation="execute", target=serial)
 
 
 def known_code(code: object) -> str:

@@ -260,9 +260,8 @@ class _Wait:
     def check(self, holder: Holder | None, *, abandoned: bool = False) -> None:
         """Raise when the wait is over or was stopped."""
         if self._stop is not None and self._stop():
-            raise ClawError(
-                "INTERRUPTED", f"interrupted while waiting for device {self.serial}", operation="lease"
-            )
+            message = f"interrupted while waiting for device {self.serial}"
+            raise ClawError("INTERRUPTED", message, operation="lease")
         if self.deadline.is_over:
             raise _busy(self.serial, holder, abandoned=abandoned)
         if self._is_noted or not self._noted.is_over:
@@ -366,11 +365,6 @@ def _busy(serial: str, holder: Holder | None, *, abandoned: bool) -> ClawError:
             details["action"] = holder.action
         if holder.until:
             details["until"] = holder.until
-    return ClawError(
-        "EXECUTION_CONFLICT_IN_FLIGHT",
-        _describe(serial, holder, abandoned=abandoned),
-        hint="Retry when it has finished, or use another device.",
-        details=details,
-        operation="lease",
-        target=serial,
-    )
+    code, message = "EXECUTION_CONFLICT_IN_FLIGHT", _describe(serial, holder, abandoned=abandoned)
+    hint = "Retry when it has finished, or use another device."
+    return ClawError(code, message, hint=hint, details=details, operation="lease", target=serial)

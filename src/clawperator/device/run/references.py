@@ -132,13 +132,9 @@ class References:
                 if self._number(screen, snapshot_id):
                     self._write()
         except OSError as e:
-            raise ClawError(
-                "PRODUCT_HOME_UNAVAILABLE",
-                f"cannot keep references in {self._path}: {why(e)}",
-                hint="Set CLAWPERATOR_HOME to a writable folder.",
-                operation="references",
-                target=self._path,
-            ) from e
+            code, message = "PRODUCT_HOME_UNAVAILABLE", f"cannot keep references in {self._path}: {why(e)}"
+            hint = "Set CLAWPERATOR_HOME to a writable folder."
+            raise ClawError(code, message, hint=hint, operation="references", target=self._path) from e
 
     def state(self) -> tuple[str | int, ...]:
         """What is different after every write of the file, also by other processes."""

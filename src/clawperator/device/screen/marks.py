@@ -49,13 +49,10 @@ def plan_with_captures(plan: Plan) -> Plan:
             actions.append({"id": captures[action["id"]], "type": "snapshot_ui"})
         actions.append(action)
     if len(actions) > MAX_EXECUTION_ACTIONS:
-        raise ClawError(
-            "EXECUTION_VALIDATION_FAILED",
-            f"a screenshot with marks counts as two actions: {len(actions)} are more than {MAX_EXECUTION_ACTIONS}",
-            hint="Split the actions over several executions.",
-            operation="validate",
-            target="actions",
-        )
+        too_many = f"{len(actions)} are more than {MAX_EXECUTION_ACTIONS}"
+        message = f"a screenshot with marks counts as two actions: {too_many}"
+        code, hint = "EXECUTION_VALIDATION_FAILED", "Split the actions over several executions."
+        raise ClawError(code, message, hint=hint, operation="validate", target="actions")
     return validate({**plan.document, "actions": actions})
 
 

@@ -106,18 +106,13 @@ def require_operator(device: Device, package: str) -> None:
         return
     others = other_variants(package, installed)
     if others:
-        raise ClawError(
-            "OPERATOR_VARIANT_MISMATCH",
-            f"Operator {package} is not installed on {device.serial}, but {others[0]} is",
-            hint=f"Choose the Operator package {others[0]}, or set CLAWPERATOR_OPERATOR_PACKAGE={others[0]}.",
-            details={"wanted": package, "installed": others},
-        )
-    raise ClawError(
-        "OPERATOR_NOT_INSTALLED",
-        f"Operator {package} is not installed on {device.serial}",
-        hint=f"Run '{install_command(device.serial)}' to install it, or use the backend adb.",
-        details={"installCommand": install_command(device.serial)},
-    )
+        message = f"Operator {package} is not installed on {device.serial}, but {others[0]} is"
+        hint = f"Choose the Operator package {others[0]}, or set CLAWPERATOR_OPERATOR_PACKAGE={others[0]}."
+        details = {"wanted": package, "installed": others}
+        raise ClawError("OPERATOR_VARIANT_MISMATCH", message, hint=hint, details=details)
+    message, command = f"Operator {package} is not installed on {device.serial}", install_command(device.serial)
+    hint = f"Run '{command}' to install it, or use the backend adb."
+    raise ClawError("OPERATOR_NOT_INSTALLED", message, hint=hint, details={"installCommand": command})
 
 
 def install_command(serial: str) -> str:
@@ -128,11 +123,9 @@ def _read_versions(device: Device, package: str) -> tuple[str, int | UnsetType]:
     answer = run_shell(device, command_line("dumpsys", "package", package), seconds=_SECONDS)
     name = _VERSION_NAME.search(answer.text)
     if answer.code != 0 or name is None:
-        raise ClawError(
-            "APK_VERSION_UNREADABLE",
-            f"device {device.serial} does not report the version of {package}",
-            hint=f"Retry when the device has booted, or run '{install_command(device.serial)}'.",
-        )
+        message = f"device {device.serial} does not report the version of {package}"
+        hint = f"Retry when the device has booted, or run '{install_command(device.serial)}'."
+        raise ClawError("APK_VERSION_UNREADABLE", message, hint=hint)
     code = _VERSION_CODE.search(answer.text)
     return name[1], int(code[1]) if code is not None else UNSET
 
@@ -140,18 +133,13 @@ def _read_versions(device: Device, package: str) -> tuple[str, int | UnsetType]:
 def _check_version(name: str, package: str) -> None:
     version = read_version(name)
     if version is None:
-        raise ClawError(
-            "APK_VERSION_INVALID",
-            f"invalid version {name!r} of {package}",
-            hint=f"Install an Operator of version {supported_text()}.",
-        )
+        hint = f"Install an Operator of version {supported_text()}."
+        raise ClawError("APK_VERSION_INVALID", f"invalid version {name!r} of {package}", hint=hint)
     if not is_supported(version):
-        raise ClawError(
-            "VERSION_INCOMPATIBLE",
-            f"Operator {package} has version {name}; supported are {supported_text()}",
-            hint="Install a supported Operator, or a version of this program that supports this one.",
-            details={"cliVersion": __version__, "apkVersion": name, "supported": supported_text()},
-        )
+        message = f"Operator {package} has version {name}; supported are {supported_text()}"
+        hint = "Install a supported Operator, or a version of this program that supports this one."
+        details = {"cliVersion": __version__, "apkVersion": name, "supported": supported_text()}
+        raise ClawError("VERSION_INCOMPATIBLE", message, hint=hint, details=details)
 
 
 def _remediation(code: str, package: str, serial: str) -> list[str]:

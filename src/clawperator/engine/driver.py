@@ -54,8 +54,11 @@ class RecordingInfo(Struct, frozen=True):
     events: int | None = None
 
 
-class ScreenSource(Protocol):
-    """Reads the screen."""
+class Driver(Protocol):
+    """One device: the part that every driver implements.
+
+    A bool result means the device accepted the request, not that it had an effect.
+    """
 
     def dump(self) -> Hierarchy:
         """The tree of the active window. ``SNAPSHOT_HIERARCHY_UNAVAILABLE`` when there is none."""
@@ -71,10 +74,6 @@ class ScreenSource(Protocol):
         """The part of the display that shows windows."""
         ...
 
-
-class TouchInput(Protocol):
-    """Touch, keys and text. A bool result means the device accepted the request, not that it had an effect."""
-
     def tap(self, x: int, y: int, hold_ms: int) -> bool: ...
 
     def swipe(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int) -> bool: ...
@@ -89,10 +88,6 @@ class TouchInput(Protocol):
         """Press the enter key of the keyboard in this field."""
         ...
 
-
-class AppLauncher(Protocol):
-    """Opens apps and URIs."""
-
     def launch(self, package: str) -> bool:
         """Bring an app to the front; False when no app of that name can be launched."""
         ...
@@ -100,10 +95,6 @@ class AppLauncher(Protocol):
     def view(self, uri: str) -> bool:
         """Open a URI; False when no app handles it."""
         ...
-
-
-class Driver(ScreenSource, TouchInput, AppLauncher, Protocol):
-    """One device: the part that every driver implements."""
 
 
 @runtime_checkable

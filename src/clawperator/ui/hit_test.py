@@ -73,15 +73,13 @@ class HitTest:
                 return TouchPoint(at)
             else:
                 second = second or at
-        if (
-            second is None
-            and holder is None
-            and id(covers[0]) in parts
-            and all(one is covers[0] for one in covers)
-        ):
+        if second is not None:
+            return TouchPoint(second)
+        cover = covers[0]
+        if holder is None and id(cover) in parts and all(one is cover for one in covers):
             # Nothing takes a touch for the node itself, so the only control inside it is meant.
-            second = self._area(node).centre
-        return TouchPoint(None, covers[0]) if second is None else TouchPoint(second)
+            return TouchPoint(self._area(node).centre)
+        return TouchPoint(None, cover)
 
     def reaches(self, node: Node, at: Point) -> bool:
         """Whether a movement that begins at a point is one of this node, of its content or of what contains it."""

@@ -478,15 +478,10 @@ _KINDS_OF_ROLE = {
     "list": frozenset(("collection", "list")),
     "grid": frozenset(("collection", "grid")),
     "icon": frozenset(("image",)),
-    "listitem": frozenset(("layout", "")),
-    "title": frozenset(("layout", "")),
-    "row": frozenset(("layout",)),
-    "column": frozenset(("layout",)),
-    "container": frozenset(("layout",)),
     "button": frozenset(("button", "")),
-    "text": frozenset(("",)),
-    "label": frozenset(("",)),
-    "unknown": frozenset(("",)),
+    **dict.fromkeys(("listitem", "title"), frozenset(("layout", ""))),
+    **dict.fromkeys(("row", "column", "container"), frozenset(("layout",))),
+    **dict.fromkeys(("text", "label", "unknown"), frozenset(("",))),
 }
 
 # Caches by name. Apps choose the names, so number and length are limited. Plain dictionaries, read in place,

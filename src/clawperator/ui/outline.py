@@ -145,12 +145,8 @@ def screen_frame(hierarchy: Hierarchy) -> Bounds:
     roots = [root.bounds.normalised() for root in hierarchy.roots]
     if not roots:
         return Bounds(0, 0, 0, 0)
-    return Bounds(
-        min(b.left for b in roots),
-        min(b.top for b in roots),
-        max(b.right for b in roots),
-        max(b.bottom for b in roots),
-    )
+    left, top, right, bottom = zip(*roots, strict=True)
+    return Bounds(min(left), min(top), max(right), max(bottom))
 
 
 class _Walk:
@@ -426,10 +422,8 @@ def _mark_positions(elements: list[OutlineElement], frame: Bounds) -> None:
     if not unnamed:
         return
     parents = parents_of(elements)
-    names = [
-        (id(above) if (above := parents[at]) and above.texts else 0, elements[at].node.resource_id)
-        for at in unnamed
-    ]
+    around = [id(above) if (above := parents[at]) and above.texts else 0 for at in unnamed]
+    names = [(above, elements[at].node.resource_id) for at, above in zip(unnamed, around, strict=True)]
     known = Counter(names)
     places: dict[str, list[OutlineElement]] = {}
     for at, name in zip(unnamed, names, strict=True):
@@ -444,12 +438,9 @@ def _mark_positions(elements: list[OutlineElement], frame: Bounds) -> None:
 def _part_of(frame: Bounds, area: Bounds) -> str:
     """The part of the frame, in thirds, where the centre of an area is: ``top-left``, ``top``, ``centre``, ..."""
     x, y = area.centre
-    row = (
-        "top" if (y - frame.top) * 3 < frame.height else "bottom" if (frame.bottom - y) * 3 < frame.height else ""
-    )
-    column = (
-        "left" if (x - frame.left) * 3 < frame.width else "right" if (frame.right - x) * 3 < frame.width else ""
-    )
+    width, height = frame.width, frame.height
+    row = "top" if (y - frame.top) * 3 < height else "bottom" if (frame.bottom - y) * 3 < height else ""
+    column = "left" if (x - frame.left) * 3 < width else "right" if (frame.right - x) * 3 < width else ""
     return "-".join(filter(None, (row, column))) or "centre"
 
 
@@ -614,16 +605,12 @@ def render_element(element: OutlineElement) -> str:
 
 def element_hint(element: OutlineElement) -> str:
     """`` #id`` of an element without a label, else `` .Class``; nothing where the role says as much."""
-    if element.short_id:
-        return (
-            f" #{element.short_id}"
-            if _NAME.fullmatch(element.short_id)
-            else f" #{quote(element.short_id[:_MAX_NAME])}"
-        )
-    name = element.node.class_name.rpartition(".")[2]
-    if element.role in _TELLING_ROLES or not name:
+    mark, name = "#", element.short_id
+    if not name and element.role not in _TELLING_ROLES:
+        mark, name = ".", element.node.class_name.rpartition(".")[2]
+    if not name:
         return ""
-    return f" .{name}" if _NAME.fullmatch(name) else f" .{quote(name[:_MAX_NAME])}"
+    return f" {mark}{name if _NAME.fullmatch(name) else quote(name[:_MAX_NAME])}"
 
 
 def outline_objects(outline: Outline, max_tokens: int | None = None) -> dict[str, Any]:
@@ -643,14 +630,12 @@ def outline_objects(outline: Outline, max_tokens: int | None = None) -> dict[str
 def element_object(element: OutlineElement) -> dict[str, Any]:
     """An element as an object of the ``json`` view. ``id`` only where there is no label."""
     bounds = element.node.bounds.normalised()
+    values = element.texts[1:] if element.content is None else [element.content]
     made = {
         "ref": element.ref,
         "role": element.role,
         "label": printable(shorten(element.label)),
-        "value": "\n".join(
-            printable(shorten(text))
-            for text in (element.texts[1:] if element.content is None else [element.content])
-        ),
+        "value": "\n".join(printable(shorten(text)) for text in values),
         "states": list(element.states),
         "bounds": [bounds.left, bounds.top, bounds.right, bounds.bottom],
         "depth": element.depth,

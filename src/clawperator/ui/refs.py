@@ -244,9 +244,8 @@ def _row_of(node: Node) -> list[Node]:
     above: list[Node] = []
     for one in node.ancestors():
         parent = one.parent
-        if one.flag("scrollable") or (
-            parent is not None and parent.flag("scrollable") and len(parent.children) == 1
-        ):
+        is_only_child = parent is not None and parent.flag("scrollable") and len(parent.children) == 1
+        if one.flag("scrollable") or is_only_child:
             break
         above.append(one)
     return above
@@ -292,9 +291,8 @@ def _region_prints(
 
 def stale_reference(ref: str, reason: str) -> ClawError:
     """``REF_STALE``: nothing was touched."""
-    return ClawError(
-        "REF_STALE", f"reference {ref} {reason}", details={"ref": ref}, operation="resolve", target=ref
-    )
+    message = f"reference {ref} {reason}"
+    return ClawError("REF_STALE", message, details={"ref": ref}, operation="resolve", target=ref)
 
 
 def _digest(parts: tuple[str, ...] | list[str]) -> str:

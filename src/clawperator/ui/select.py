@@ -306,10 +306,7 @@ def _beside(nodes: list[Node], others: list[Node]) -> set[int]:
     }
 
 
-_RELATIONS: dict[str, Callable[[list[Node], list[Node]], set[int]]] = {
-    "descendant": _around,
-    "sibling": _beside,
-}
+_RELATIONS: dict[str, Callable[[list[Node], list[Node]], set[int]]] = {"descendant": _around, "sibling": _beside}
 
 
 # Positions on the screen. The two nodes must share a row for left and right, a column for above and below.

@@ -6,23 +6,8 @@ from clawperator.ui.node import Hierarchy, Node
 from clawperator.ui.parse import NOT_XML
 
 ATTRIBUTES = (
-    "index",
-    "text",
-    "resource-id",
-    "class",
-    "package",
-    "content-desc",
-    "checkable",
-    "checked",
-    "clickable",
-    "enabled",
-    "focusable",
-    "focused",
-    "scrollable",
-    "long-clickable",
-    "password",
-    "selected",
-    "bounds",
+    *("index", "text", "resource-id", "class", "package", "content-desc", "checkable", "checked", "clickable"),
+    *("enabled", "focusable", "focused", "scrollable", "long-clickable", "password", "selected", "bounds"),
 )
 """The attributes of a node in the order in which UI Automator writes them. A tree is written in its own order."""
 

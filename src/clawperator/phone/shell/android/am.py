@@ -10,8 +10,8 @@ from clawperator.phone.shell.android.base import (
     SHELL_UID,
     Handler,
     ServiceArguments,
+    add_service,
     print_error,
-    run_service,
     security_error,
 )
 from clawperator.phone.shell.android.package_manager import (
@@ -25,7 +25,7 @@ from clawperator.phone.shell.android.package_manager import (
     read_intent,
     tasks_from_top,
 )
-from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, command, encode
+from clawperator.phone.shell.process import INTERRUPTED, ShellProcess, encode
 
 RECEIVER = "clawperator.operator.runtime.OperatorCommandReceiver"
 # Broadcasts that only the system may send.
@@ -41,11 +41,6 @@ _BROADCAST_OPTIONS = {
     "--async": 0,
     "--allow-background-activity-starts": 0,
 }
-
-
-@command("am")
-def am(process: ShellProcess) -> int:
-    return run_service(process, process.argv[1:], _HANDLERS, "Activity manager (activity)")
 
 
 # Starting
@@ -264,3 +259,4 @@ _HANDLERS: dict[str, Handler] = {
     "get-current-user": lambda process, _: process.write("0\n"),
     "stack": _stack,
 }
+add_service("am", "Activity manager (activity)", _HANDLERS)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from clawperator.errors import ClawperatorException
-from clawperator.phone.shell.process import ShellProcess, encode
+from clawperator.phone.shell.process import COMMANDS, ShellProcess, encode
 
 FAILED = 255
 SHELL_UID = 2_000
@@ -113,6 +113,11 @@ def run_service(process: ShellProcess, words: list[str], handlers: Mapping[str, 
         process.write(f"Unknown command: {words[0]}\n")
         return FAILED
     return run_handler(process, handler, words)
+
+
+def add_service(name: str, title: str, handlers: Mapping[str, Handler]) -> None:
+    """Register a command whose words are those of a service command."""
+    COMMANDS[name] = lambda process: run_service(process, process.argv[1:], handlers, title)
 
 
 def run_handler(process: ShellProcess, handler: Handler, words: list[str]) -> int:

@@ -44,12 +44,8 @@ def cmd(process: ShellProcess) -> int:
     if words[:1] == ["-w"]:
         words = words[1:]
     if not words:
-        return print_error(
-            process,
-            "cmd: No service specified; use -l to list all running services."
-            " Use -w to start and wait for a service.",
-            NOT_FOUND,
-        )
+        problem = "cmd: No service specified; use -l to list all running services."
+        return print_error(process, f"{problem} Use -w to start and wait for a service.", NOT_FOUND)
     name, arguments = words[0], words[1:]
     if name == "-l":
         return process.write("Currently running services:\n" + "".join(f"  {name}\n" for name in SERVICES))
@@ -80,9 +76,8 @@ def _night(process: ShellProcess, arguments: ServiceArguments) -> int:
 def _set_wifi(process: ShellProcess, arguments: ServiceArguments) -> int:
     given = arguments.required()
     if given not in {"enabled", "disabled"}:
-        return print_error(
-            process, "Invalid args for set-wifi-enabled: Expected 'enabled' or 'disabled' as next arg"
-        )
+        expected = "Expected 'enabled' or 'disabled' as next arg"
+        return print_error(process, f"Invalid args for set-wifi-enabled: {expected}")
     return process.run(["svc", "wifi", given.removesuffix("d")])
 
 
@@ -111,9 +106,8 @@ def _media_volume(process: ShellProcess, arguments: ServiceArguments) -> int:
     with phone.lock:
         if goal is not None:
             if not 0 <= goal <= MAX_VOLUME:
-                return print_error(
-                    process, f"Error: invalid volume value: {goal} is not in range [0..{MAX_VOLUME}]"
-                )
+                problem = f"invalid volume value: {goal} is not in range [0..{MAX_VOLUME}]"
+                return print_error(process, f"Error: {problem}")
             phone.settings.put("system", VOLUME, str(goal))
         now = phone.settings.get("system", VOLUME)
     process.write("[V] will control stream=3 (STREAM_MUSIC)\n")
@@ -139,11 +133,8 @@ def content(process: ShellProcess) -> int:
     name = uri.removeprefix("content://").partition("/")[0]
     if not words or not name:
         return print_error(process, "[ERROR] Unsupported operation, or no --uri content://PROVIDER/TABLE", 1)
-    return print_error(
-        process,
-        f"Error while accessing provider:{name}\njava.lang.IllegalStateException: Could not find provider: {name}",
-        1,
-    )
+    problem = f"java.lang.IllegalStateException: Could not find provider: {name}"
+    return print_error(process, f"Error while accessing provider:{name}\n{problem}", 1)
 
 
 @command("service")

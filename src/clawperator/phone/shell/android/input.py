@@ -52,9 +52,8 @@ def input_(process: ShellProcess) -> int:
         words = words[2:]
     if not words or words[0] not in _HANDLERS:
         # Android's input prints this and still exits with 0.
-        return process.write(
-            f"Unknown command: {words[0]}\n" if words and words[0] not in {"help", "-h"} else _USAGE
-        )
+        is_unknown = words and words[0] not in {"help", "-h"}
+        return process.write(f"Unknown command: {words[0]}\n" if is_unknown else _USAGE)
     return run_handler(process, _HANDLERS[words[0]], words)
 
 

@@ -41,14 +41,8 @@ _FIRST_ID = 1_001
 _MAX_SESSIONS = 16
 _MAX_FILES = 64
 _OPTIONS_WITH_VALUE = (
-    "-i",
-    "-S",
-    "--user",
-    "--abi",
-    "--pkg",
-    "--originating-uri",
-    "--referrer",
-    "--install-location",
+    *("-i", "-S", "--user", "--abi", "--pkg"),
+    *("--originating-uri", "--referrer", "--install-location"),
 )
 
 
@@ -180,20 +174,15 @@ class InstallSessions:
             return
         known = self._phone.packages[name]
         if "-R" in options:
-            raise InstallError(
-                f"INSTALL_FAILED_ALREADY_EXISTS: Attempt to re-install {name} without first uninstalling."
-            )
+            problem = f"Attempt to re-install {name} without first uninstalling."
+            raise InstallError(f"INSTALL_FAILED_ALREADY_EXISTS: {problem}")
         if not known.third_party:
             # A system app can only be replaced by one with the same signature.
-            raise InstallError(
-                f"INSTALL_FAILED_UPDATE_INCOMPATIBLE: Existing package {name} signatures do not match newer"
-                " version; ignoring!"
-            )
+            problem = f"Existing package {name} signatures do not match newer version; ignoring!"
+            raise InstallError(f"INSTALL_FAILED_UPDATE_INCOMPATIBLE: {problem}")
         if facts.version_code < known.version_code and "-d" not in options:
-            raise InstallError(
-                f"INSTALL_FAILED_VERSION_DOWNGRADE: Downgrade detected: Update version code {facts.version_code}"
-                f" is older than current {known.version_code}"
-            )
+            problem = f"Update version code {facts.version_code} is older than current {known.version_code}"
+            raise InstallError(f"INSTALL_FAILED_VERSION_DOWNGRADE: Downgrade detected: {problem}")
 
 
 def _sessions_of(phone: Phone) -> InstallSessions:
@@ -269,18 +258,13 @@ def _write_file(process: ShellProcess, number: int, name: str, size: int | None,
 
 # All commands of ``pm``
 
+_HARDWARE = (
+    *("bluetooth", "camera", "location", "microphone", "screen.landscape", "screen.portrait"),
+    *("touchscreen", "touchscreen.multitouch", "wifi"),
+)
 _FEATURES = (
-    "android.hardware.bluetooth",
-    "android.hardware.camera",
-    "android.hardware.location",
-    "android.hardware.microphone",
-    "android.hardware.screen.landscape",
-    "android.hardware.screen.portrait",
-    "android.hardware.touchscreen",
-    "android.hardware.touchscreen.multitouch",
-    "android.hardware.wifi",
-    "android.software.input_methods",
-    "android.software.webview",
+    *(f"android.hardware.{name}" for name in _HARDWARE),
+    *(f"android.software.{name}" for name in ("input_methods", "webview")),
 )
 _LISTS: dict[str, tuple[str, ...]] = {
     "features": ("feature:reqGlEsVersion=0x30002", *(f"feature:{name}" for name in _FEATURES)),
@@ -334,11 +318,9 @@ def _list_packages(process: ShellProcess, arguments: ServiceArguments) -> int:
 
 
 def _is_listed(package: Package, options: set[str]) -> bool:
-    return not (
-        ("-3" in options and not package.third_party)
-        or ("-s" in options and package.third_party)
-        or "-d" in options  # no package is ever disabled
-    )
+    if "-d" in options:  # no package is ever disabled
+        return False
+    return not ("-3" in options and not package.third_party) and not ("-s" in options and package.third_party)
 
 
 def _line(package: Package, options: set[str]) -> str:

@@ -10,6 +10,7 @@ from clawperator.phone.shell.android.base import (
     Handler,
     ServiceArguments,
     ServiceError,
+    add_service,
     print_error,
     read_int,
     run_service,
@@ -101,19 +102,13 @@ def setprop(process: ShellProcess) -> int:
     with phone.lock:
         full = name not in phone.properties and len(phone.properties) >= _MAX_PROPERTIES
         if full or not name.startswith(_WRITABLE_PROPERTIES) or max(len(name), len(value)) > _MAX_PROPERTY_LENGTH:
-            return print_error(
-                process, f"Failed to set property '{name}' to '{value}'.\nSee dmesg for error reason.", 1
-            )
+            problem = f"Failed to set property '{name}' to '{value}'.\nSee dmesg for error reason."
+            return print_error(process, problem, 1)
         phone.properties[name] = value
     return 0
 
 
 # Keyboards
-
-
-@command("ime")
-def ime(process: ShellProcess) -> int:
-    return run_service(process, process.argv[1:], _IME, "Input method (ime)")
 
 
 def _list_keyboards(process: ShellProcess, arguments: ServiceArguments) -> int:
@@ -196,6 +191,7 @@ _IME: dict[str, Handler] = {
     **dict.fromkeys(("enable", "disable", "set"), _change_keyboard),
     "reset": _reset_keyboards,
 }
+add_service("ime", "Input method (ime)", _IME)
 
 
 # ``wm``: the size, density and rotation of the display
@@ -203,11 +199,6 @@ _IME: dict[str, Handler] = {
 _MIN_SIDE, _MAX_SIDE = 200, 8_000
 _MAX_DENSITY = 1_200
 _FIXED = "persist.wm.fixed_to_user_rotation"
-
-
-@command("wm")
-def wm(process: ShellProcess) -> int:
-    return run_service(process, process.argv[1:], _HANDLERS, "Window manager (window)")
 
 
 def _size(process: ShellProcess, arguments: ServiceArguments) -> int:
@@ -305,3 +296,4 @@ _HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(("fixed-to-user-rotation", "set-fix-to-user-rotation"), _fixed),
     "dismiss-keyguard": _dismiss_keyguard,
 }
+add_service("wm", "Window manager (window)", _HANDLERS)

@@ -51,9 +51,9 @@ def _dump(process: ShellProcess, words: list[str]) -> int:
             else:
                 # uiautomator omits what is scrolled away. Accessibility still reports it.
                 tree = _without(phone.windows.capture(), lambda node: "invisible" in node.extras)
-                xml = one_line(
-                    write_hierarchy(_without(tree, _is_plain_container) if "--compressed" in words else tree)
-                )
+                if "--compressed" in words:
+                    tree = _without(tree, _is_plain_container)
+                xml = one_line(write_hierarchy(tree))
     if path in _STREAMS:
         process.write(xml)
     else:

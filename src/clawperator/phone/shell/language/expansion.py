@@ -185,11 +185,8 @@ def expand_fields(shell: ShellState, words: Sequence[Word]) -> list[str]:
     """Expand words to arguments."""
     found: list[str] = []
     for word in words:
-        if (
-            len(word) == 1
-            and isinstance(only := word[0], LiteralText)
-            and not is_pattern([(only.text, only.quoted)])
-        ):
+        only = word[0] if len(word) == 1 else None
+        if isinstance(only, LiteralText) and not is_pattern([(only.text, only.quoted)]):
             found.append(only.text)
             continue
         for segments in _split(_pieces(shell, word), shell.variables.get("IFS", " \t\n")):

@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 from clawperator.errors import ClawError, ClawperatorException
@@ -72,7 +72,10 @@ from clawperator.phone.storage.filesystem import normalise, resolve
 # Builtins: the commands that read or change the shell itself
 
 Builtin: TypeAlias = "Callable[[Interpreter, list[str]], int]"
-BUILTINS: dict[str, Builtin] = {}
+BUILTINS: dict[str, Builtin] = {
+    ":": lambda *_: 0,
+    "pwd": lambda shell, argv: shell.write((resolve(shell.cwd) if "-P" in argv else shell.cwd) + "\n"),
+}
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OPTIONS = "efux"
@@ -97,11 +100,6 @@ def _number(shell: "Interpreter", argv: list[str], default: int) -> int:
         raise Exit(1) from None
 
 
-@builtin(":")
-def _nothing(shell: "Interpreter", argv: list[str]) -> int:  # noqa: ARG001 - a builtin
-    return 0
-
-
 @builtin("cd", "chdir")
 def _cd(shell: "Interpreter", argv: list[str]) -> int:
     words = [word for word in argv[1:] if word not in {"-P", "-L", "--"}]
@@ -118,11 +116,6 @@ def _cd(shell: "Interpreter", argv: list[str]) -> int:
     shell.cwd = normalise(wanted, shell.cwd)
     shell.variables["PWD"] = shell.cwd
     return 0
-
-
-@builtin("pwd")
-def _pwd(shell: "Interpreter", argv: list[str]) -> int:
-    return shell.write((resolve(shell.cwd) if "-P" in argv else shell.cwd) + "\n")
 
 
 @builtin("export")
@@ -771,11 +764,8 @@ class Interpreter(ShellState):
             self.functions[command.name] = command.body
             self.status = 0
         else:
-            self.status = _run_redirected(
-                self,
-                command.redirections,
-                lambda: self.run_nested(lambda: _COMPOUND[type(command)](self, command)),
-            )
+            run = partial(_COMPOUND[type(command)], self, command)
+            self.status = _run_redirected(self, command.redirections, lambda: self.run_nested(run))
         return self.status
 
     def run_argv(self, argv: list[str], *, functions: bool = True) -> int:
@@ -836,9 +826,8 @@ def run_limited(
     late.daemon = True
     late.start()
     try:
-        code = run_script(
-            script, phone=phone, stdin=io.BytesIO(stdin), stdout=out, stderr=err, cancelled=cancelled
-        )
+        source = io.BytesIO(stdin)
+        code = run_script(script, phone=phone, stdin=source, stdout=out, stderr=err, cancelled=cancelled)
     finally:
         late.cancel()
     is_over = max(len(out.data), len(err.data)) > max_bytes

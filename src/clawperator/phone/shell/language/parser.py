@@ -627,9 +627,8 @@ class Parser:
 
     def _syntax_error(self, opener: str = "") -> Exception:
         if self.at_end:
-            return UnfinishedError(
-                f"syntax error: unmatched '{opener}'" if opener else "syntax error: unexpected 'EOF'"
-            )
+            problem = f"unmatched '{opener}'" if opener else "unexpected 'EOF'"
+            return UnfinishedError(f"syntax error: {problem}")
         return unexpected(self._token())
 
 

@@ -82,9 +82,8 @@ def _directive(match: re.Match[str], arguments: deque[str]) -> str:
     form += f".{size(precision)}" if precision is not None else ""
     value = arguments.popleft() if arguments else ""
     if kind in "sbc":
-        return (form + "s") % (
-            unescape(value, zero_octal=True) if kind == "b" else value[:1] if kind == "c" else value
-        )
+        text = unescape(value, zero_octal=True) if kind == "b" else value[:1] if kind == "c" else value
+        return (form + "s") % text
     if kind in "diouxX":
         return (form + ("d" if kind in "iu" else kind)) % _whole(value)
     try:

@@ -19,14 +19,7 @@ _GROUPS = (
 # An address reserved for documentation: connections to it reach nothing.
 ADDRESS = "192.0.2.16"
 _HARDWARE = "02:00:00:00:00:01"
-_UNAME = {
-    "s": "Linux",
-    "n": "localhost",
-    "r": RELEASE,
-    "v": BUILD,
-    "m": "aarch64",
-    "o": "Toybox",
-}
+_UNAME = {"s": "Linux", "n": "localhost", "r": RELEASE, "v": BUILD, "m": "aarch64", "o": "Toybox"}
 
 
 COMMANDS.update(
@@ -209,9 +202,8 @@ def kill(process: ShellProcess) -> int:
     words = _operands(process)
     require_operands(process, words)
     for word in words:
-        process.error(
-            f"{word}: {'Operation not permitted' if word.isdigit() else 'arguments must be jobs or PIDs'}"
-        )
+        problem = "Operation not permitted" if word.isdigit() else "arguments must be jobs or PIDs"
+        process.error(f"{word}: {problem}")
     return 1
 
 
@@ -254,9 +246,8 @@ def ip(process: ShellProcess) -> int:
     kind, rest = (words[0] if words else ""), words[1:]
     wanted = [word for word in rest if word not in {"show", "dev", "list"}]
     if kind in {"route", "r"}:
-        return process.write(
-            "192.0.2.0/24 dev wlan0 proto kernel scope link src 192.0.2.16\n" if "wlan0" in found else ""
-        )
+        route = f"192.0.2.0/24 dev wlan0 proto kernel scope link src {ADDRESS}\n"
+        return process.write(route if "wlan0" in found else "")
     if kind not in {"addr", "address", "a"}:
         return process.error(f"Object '{kind}' is unknown", 255)
     for number, (name, (address, bits)) in enumerate(found.items(), 1):
@@ -362,12 +353,9 @@ def top(process: ShellProcess) -> int:
 def uptime(process: ShellProcess) -> int:
     now = process.phone.clock.now_ms()
     minutes = max(0, now - process.phone.log.boot_ms) // 60_000
-    clock = now // 1000 % 86_400
     up = f"{minutes // 60}:{minutes % 60:02}" if minutes >= 60 else f"{minutes} min"
-    return process.write(
-        f" {clock // 3600:02}:{clock // 60 % 60:02}:{clock % 60:02} up {up},  0 users,"
-        "  load average: 0.00, 0.00, 0.00\n"
-    )
+    clock = format_date("%H:%M:%S", now / 1000)
+    return process.write(f" {clock} up {up},  0 users,  load average: 0.00, 0.00, 0.00\n")
 
 
 @command("free")

@@ -53,9 +53,8 @@ class _Grep:
         around = "word" if "w" in options else "line" if "x" in options else ""
         if "F" in options:
             return compile_literal(text, ignore_case="i" in options, around=around)
-        return compile_regex(
-            text, "extended" if "E" in options else "basic", ignore_case="i" in options, around=around
-        )
+        syntax: Syntax = "extended" if "E" in options else "basic"
+        return compile_regex(text, syntax, ignore_case="i" in options, around=around)
 
     def run(self) -> int:
         recursive = "r" in self.options or "R" in self.options

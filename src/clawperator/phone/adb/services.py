@@ -223,15 +223,7 @@ def _entry_v2(name: bytes, problem: int, found: FileStat) -> bytes:
 # All services
 
 # Only what is implemented: clients rely on every feature listed.
-FEATURES = (
-    "shell_v2",
-    "cmd",
-    "stat_v2",
-    "ls_v2",
-    "fixed_push_mkdir",
-    "abb_exec",
-    "sendrecv_v2",
-)
+FEATURES = ("shell_v2", "cmd", "stat_v2", "ls_v2", "fixed_push_mkdir", "abb_exec", "sendrecv_v2")
 
 Service = Callable[[bytes, ServiceStream, PhoneDevice], None]
 
@@ -440,10 +432,7 @@ def _serve_socket(name: bytes, stream: ServiceStream, device: PhoneDevice) -> No
 
 
 def relay(
-    channel: SocketChannel,
-    read: Callable[[int], bytes],
-    write: Callable[[bytes], object],
-    end: Callable[[], None],
+    channel: SocketChannel, read: Callable[[int], bytes], write: Callable[[bytes], object], end: Callable[[], None]
 ) -> None:
     """Copy bytes between a socket on the phone and a peer until one side ends; ``end`` makes ``read`` return."""
 

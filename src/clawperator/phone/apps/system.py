@@ -22,12 +22,7 @@ _NUMBERS = ("123", "456", "789", ".0-")
 LAUNCHER = "com.android.launcher3"
 _ICON_COLUMNS = 4
 _ICON_ROW_DP = 104
-_DOCK = (
-    "com.android.chrome",
-    "com.android.settings",
-    "com.clawperator.notes",
-    "com.google.android.youtube",
-)
+_DOCK = ("com.android.chrome", "com.android.settings", "com.clawperator.notes", "com.google.android.youtube")
 # On a lower screen the dock would leave no room for the other apps.
 _DOCK_FROM_DP = 480
 

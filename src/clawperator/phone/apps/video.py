@@ -55,16 +55,8 @@ _SUGGESTIONS = (
 )
 _CHANNELS = ("Open Workshop", "Slow Evenings", "The Curious Kettle", "North Road", "Small Machines")
 _SUBJECTS = (
-    "Sourdough bread",
-    "A bicycle wheel",
-    "The lighthouse",
-    "Solar panels",
-    "A piano waltz",
-    "Cats in boxes",
-    "The night train",
-    "A paper crane",
-    "Home batteries",
-    "Wild mushrooms",
+    *("Sourdough bread", "A bicycle wheel", "The lighthouse", "Solar panels", "A piano waltz", "Cats in boxes"),
+    *("The night train", "A paper crane", "Home batteries", "Wild mushrooms"),
 )
 _FORMS = ("from start to finish", "what nobody tells you", "one hour, no talking", "ten years later")
 _SONGS = (

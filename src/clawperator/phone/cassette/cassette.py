@@ -155,12 +155,8 @@ class _Loader:
 
     def _display(self) -> Display:
         """In natural orientation, as large as the largest window, with bars in proportion."""
-        sides = [
-            (snapshot.area.bottom, snapshot.area.right)
-            if snapshot.rotation % 2
-            else (snapshot.area.right, snapshot.area.bottom)
-            for snapshot in self._snapshots
-        ]
+        corners = [((s.area.right, s.area.bottom), s.rotation % 2) for s in self._snapshots]
+        sides = [corner[::-1] if is_turned else corner for corner, is_turned in corners]
         width, height = (max(side) for side in zip(*sides, strict=True))
         if min(width, height) < _MIN_SIDE:
             return _DEFAULT_DISPLAY

@@ -30,13 +30,8 @@ class AccessibilityEvent(Struct, frozen=True, kw_only=True):
 
 def window_event(entry: BackStackEntry) -> AccessibilityEvent:
     """Another window is in front."""
-    screen = entry.screen
-    return AccessibilityEvent(
-        kind="window_state_changed",
-        package=entry.package,
-        class_name=screen.activity,
-        title=screen.title or None,
-    )
+    name, title = entry.screen.activity, entry.screen.title or None
+    return AccessibilityEvent(kind="window_state_changed", package=entry.package, class_name=name, title=title)
 
 
 def click_event(placed: PlacedView) -> AccessibilityEvent:

@@ -58,16 +58,9 @@ def running_processes(tasks: Tasks, packages: Packages) -> list[RunningProcess]:
         RunningProcess("shell", SHELL_PID, _ADBD, "sh", 10_700_000, 3_100),
     ]
     apps = [
-        RunningProcess(
-            user_name(packages[process.app.package].uid),
-            process.pid,
-            _ZYGOTE,
-            process.app.package,
-            14_300_000,
-            96_000,
-        )
+        RunningProcess(user_name(packages[name].uid), process.pid, _ZYGOTE, name, 14_300_000, 96_000)
         for process in tasks.processes()
-        if process.app.package in packages
+        if (name := process.app.package) in packages
     ]
     return sorted((*system, *apps), key=lambda process: process.pid)
 

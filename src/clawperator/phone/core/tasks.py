@@ -78,9 +78,8 @@ class Tasks:
         process = self._processes.get(app.package)
         if process is None:
             self._pids += 17
-            process = self._processes[app.package] = AppProcess(
-                app, self._pids, self._data(app), app.fresh_state()
-            )
+            process = AppProcess(app, self._pids, self._data(app), app.fresh_state())
+            self._processes[app.package] = process
         return process
 
     def start(self, app: App, screen: str | None = None, args: dict[str, Any] | None = None) -> None:

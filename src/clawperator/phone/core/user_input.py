@@ -159,14 +159,8 @@ def swipe(phone: InputTarget, start: tuple[int, int], end: tuple[int, int], dura
     moved = down if axis == "vertical" else across
     while placed is not None and moved:
         moved = scroll(phone, placed, moved)
-        placed = next(
-            (
-                n.source
-                for n in placed.node.ancestors()
-                if isinstance(n.source, PlacedView) and n.source.view.scrolls == axis
-            ),
-            None,
-        )
+        above = (node.source for node in placed.node.ancestors())
+        placed = next((p for p in above if isinstance(p, PlacedView) and p.view.scrolls == axis), None)
 
 
 def scroll(phone: InputTarget, placed: PlacedView, by: int) -> int:

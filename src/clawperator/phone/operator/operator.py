@@ -4,6 +4,7 @@ import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from random import Random
 from typing import Any, Protocol, get_args
 
@@ -174,22 +175,6 @@ class _Fields(Struct, frozen=True):
 _Reader = Callable[[_Fields, str], Any]
 
 
-def _text(most: int) -> _Reader:
-    return lambda params, name: params.filled(name, most)
-
-
-def _word(known: Sequence[str]) -> _Reader:
-    return lambda params, name: params.word(name, known)
-
-
-def _number(low: float, high: float) -> _Reader:
-    return lambda params, name: params.number(name, low, high)
-
-
-def _whole(low: int, high: int) -> _Reader:
-    return lambda params, name: params.whole(name, low, high)
-
-
 # How each param is read: that of any action, or, with the name of an action before it, only of that action. Others
 # are not read: ``clear``, for example, means nothing, because a new text replaces what the field holds. The
 # recorder checks the characters of a session id.
@@ -197,24 +182,24 @@ _READERS: Mapping[str, _Reader] = {
     **dict.fromkeys(("matcher", "labelMatcher", "container", "expectedNode"), _Fields.matcher),
     **dict.fromkeys(("retry", "scrollRetry", "clickRetry"), _Fields.retry),
     **dict.fromkeys(("submit", "read_text.all", "clickAfter", "findFirstScrollableChild"), _Fields.flag),
-    **dict.fromkeys(("applicationId", "expectedPackage", "text"), _text(limits.MAX_MATCHER_VALUE_LENGTH)),
-    "uri": _text(limits.MAX_URI_LENGTH),
-    "sessionId": _text(limits.MAX_ID_LENGTH),
-    "validatorPattern": lambda params, name: params.text(name, limits.MAX_PAYLOAD_BYTES),
-    "validator": _word(("temperature", "version", "regex")),
-    "clickType": _word(get_args(ClickName)),
-    "direction": _word(get_args(DirectionName)),
-    "key": _word(get_args(OperatorKey)),
+    **dict.fromkeys(("applicationId", "expectedPackage", "text"), _Fields.filled),
+    "uri": partial(_Fields.filled, most=limits.MAX_URI_LENGTH),
+    "sessionId": partial(_Fields.filled, most=limits.MAX_ID_LENGTH),
+    "validatorPattern": partial(_Fields.text, most=limits.MAX_PAYLOAD_BYTES),
+    "validator": partial(_Fields.word, known=("temperature", "version", "regex")),
+    "clickType": partial(_Fields.word, known=get_args(ClickName)),
+    "direction": partial(_Fields.word, known=get_args(DirectionName)),
+    "key": partial(_Fields.word, known=get_args(OperatorKey)),
     "coordinate": _Fields.point,
-    "distanceRatio": _number(0, 1),
-    "settleDelayMs": _number(0, limits.MAX_SETTLE_DELAY_MS),
-    "maxDurationMs": _number(0, limits.MAX_EXECUTION_TIMEOUT_MS),
-    "wait_for_node.timeoutMs": _number(1, limits.MAX_EXECUTION_TIMEOUT_MS),
-    "wait_for_navigation.timeoutMs": _number(1, limits.MAX_NAVIGATION_TIMEOUT_MS),
-    "sleep.durationMs": lambda params, name: params.number_or(name, 0, limits.MAX_EXECUTION_TIMEOUT_MS, 0),
-    "maxSwipes": _whole(1, limits.MAX_SWIPES),
-    "maxScrolls": _whole(1, limits.MAX_SCROLLS),
-    "noPositionChangeThreshold": _whole(1, limits.MAX_NO_POSITION_CHANGE_THRESHOLD),
+    "distanceRatio": partial(_Fields.number, low=0, high=1),
+    "settleDelayMs": partial(_Fields.number, low=0, high=limits.MAX_SETTLE_DELAY_MS),
+    "maxDurationMs": partial(_Fields.number, low=0, high=limits.MAX_EXECUTION_TIMEOUT_MS),
+    "wait_for_node.timeoutMs": partial(_Fields.number, low=1, high=limits.MAX_EXECUTION_TIMEOUT_MS),
+    "wait_for_navigation.timeoutMs": partial(_Fields.number, low=1, high=limits.MAX_NAVIGATION_TIMEOUT_MS),
+    "sleep.durationMs": partial(_Fields.number_or, low=0, high=limits.MAX_EXECUTION_TIMEOUT_MS, default=0),
+    "maxSwipes": partial(_Fields.whole, low=1, high=limits.MAX_SWIPES),
+    "maxScrolls": partial(_Fields.whole, low=1, high=limits.MAX_SCROLLS),
+    "noPositionChangeThreshold": partial(_Fields.whole, low=1, high=limits.MAX_NO_POSITION_CHANGE_THRESHOLD),
 }
 
 
@@ -228,9 +213,8 @@ def parse_execution(payload: str) -> Execution:
     if not isinstance(document, dict):
         raise PayloadError("the payload is not an object")
     root = _Fields(document)
-    timeout = root.number_or(
-        "timeoutMs", limits.MIN_EXECUTION_TIMEOUT_MS, limits.MAX_EXECUTION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
-    )
+    shortest, longest = limits.MIN_EXECUTION_TIMEOUT_MS, limits.MAX_EXECUTION_TIMEOUT_MS
+    timeout = root.number_or("timeoutMs", shortest, longest, DEFAULT_TIMEOUT_MS)
     command, task = root.required("commandId", limits.MAX_ID_LENGTH), root.required("taskId", limits.MAX_ID_LENGTH)
     source = root.required("source", limits.MAX_SOURCE_LENGTH)
     actions = document.get("actions")
@@ -384,11 +368,9 @@ class Operator:
             table.put("secure", "accessibility_enabled", "1")  # which stores all of them
 
     def is_alive(self) -> bool:
-        return (
-            not self._phone.faults.value("operator_killed")
-            and self.package in self._phone.packages
-            and self._phone.tasks.process(self.package) is not None
-        )
+        if self._phone.faults.value("operator_killed") or self.package not in self._phone.packages:
+            return False
+        return self._phone.tasks.process(self.package) is not None
 
     def is_bound(self) -> bool:
         """Whether its accessibility service is enabled and running."""
@@ -425,9 +407,8 @@ class Operator:
             self._run(self._generation, execution, now)
             return
         if self._thread is None:
-            self._thread = threading.Thread(
-                target=self._serve, args=(self._closable,), name="operator", daemon=True
-            )
+            serve = partial(self._serve, self._closable)
+            self._thread = threading.Thread(target=serve, name="operator", daemon=True)
             self._thread.start()
         try:
             self._queue.put_nowait((self._generation, execution, now))

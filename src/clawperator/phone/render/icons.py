@@ -9,12 +9,7 @@ if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
 
 # Phrases come before words.
-_PHRASES = {
-    "edit suggestion": "north_west",
-    "navigate up": "back",
-    "add to cart": "cart",
-    "more options": "more",
-}
+_PHRASES = {"edit suggestion": "north_west", "navigate up": "back", "add to cart": "cart", "more options": "more"}
 _WORDS = {
     name: icon
     for icon, names in {

@@ -346,21 +346,10 @@ _READABLE = ("/data/local/tmp", "/data/app")
 _TRAVERSABLE = ("/data", "/data/local", "/data/app", "/data/data")
 _READ_ONLY = ("/system", "/vendor", "/product", "/apex", "/proc", "/sys")
 _FOLDERS = (
-    "apex",
-    "data/app",
-    "data/data",
-    "data/local/tmp",
-    "dev",
-    "mnt",
-    "proc",
-    "product",
+    *("apex", "data/app", "data/data", "data/local/tmp", "dev", "mnt", "proc", "product"),
     "storage/emulated/0/Android/data",
     *(f"storage/emulated/0/{n}" for n in ("DCIM", "Documents", "Download", "Movies", "Music", "Pictures")),
-    "storage/self",
-    "sys",
-    "system/bin",
-    "system/etc",
-    "vendor",
+    *("storage/self", "sys", "system/bin", "system/etc", "vendor"),
 )
 _CAPACITY = 4 * 1024**3
 _MAX_FILES = 100_000

@@ -34,6 +34,7 @@ class _State(Struct, frozen=True):
 _OTHER = _State(
     "DEVICE_OFFLINE", "device {serial} is {state}", "Run 'adb reconnect', or unplug and reconnect the device."
 )
+_REBOOT = "Choose 'Reboot system now' on the device, or run 'adb {flag} reboot'."
 _STATES = {
     "offline": _OTHER,
     "unauthorized": _State(
@@ -51,21 +52,13 @@ _STATES = {
         "device {serial} is still connecting",
         "Retry in a moment. If it stays so, run 'adb reconnect', or unplug and reconnect the device.",
     ),
-    "recovery": _State(
-        "DEVICE_NOT_BOOTED",
-        "device {serial} is in recovery mode",
-        "Choose 'Reboot system now' on the device, or run 'adb {flag} reboot'.",
-    ),
+    "recovery": _State("DEVICE_NOT_BOOTED", "device {serial} is in recovery mode", _REBOOT),
     "sideload": _State(
         "DEVICE_NOT_BOOTED",
         "device {serial} waits for an update in sideload mode",
         "Finish or cancel the update on the device, then run 'adb {flag} reboot'.",
     ),
-    "rescue": _State(
-        "DEVICE_NOT_BOOTED",
-        "device {serial} is in rescue mode",
-        "Choose 'Reboot system now' on the device, or run 'adb {flag} reboot'.",
-    ),
+    "rescue": _State("DEVICE_NOT_BOOTED", "device {serial} is in rescue mode", _REBOOT),
     "bootloader": _State(
         "DEVICE_NOT_BOOTED",
         "device {serial} is in the bootloader",

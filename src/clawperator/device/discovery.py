@@ -225,10 +225,9 @@ def _list(endpoint: Endpoint, *, with_paths: bool = False) -> list[_Row]:
         name for name, count in Counter(names).items() if count > 1 or name == NO_SERIAL or not is_serial(name)
     }
     paths = _usb_paths(endpoint, names) if with_paths or unusable else [""] * len(names)
-    rows = [
-        _Row((path if serial in unusable else "") or serial, state, serial, path)
-        for (serial, state), path in zip(reported, paths, strict=True)
-    ]
+    rows = []
+    for (serial, state), path in zip(reported, paths, strict=True):
+        rows.append(_Row((path if serial in unusable else "") or serial, state, serial, path))
     left_out = [row.serial for row in rows if not is_serial(row.serial)]
     if left_out:
         _note_left_out(left_out)

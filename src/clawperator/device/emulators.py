@@ -31,8 +31,7 @@ _LEVEL = re.compile(r"android-(\d{1,4})")
 _MAX_BYTES = 256 * 1024
 _PLACES = {
     "emulator": ("emulator",),
-    "sdkmanager": ("cmdline-tools", "latest", "bin"),
-    "avdmanager": ("cmdline-tools", "latest", "bin"),
+    **dict.fromkeys(("sdkmanager", "avdmanager"), ("cmdline-tools", "latest", "bin")),
 }
 TOOLS = ("adb", *_PLACES)
 _QUERY_SECONDS = 10.0

@@ -36,11 +36,8 @@ def pull_recording(
     An older copy of the same session is replaced atomically. Nothing outside the folder is written.
     """
     if not PACKAGE_NAME.fullmatch(package):
-        message, hint = (
-            f"invalid Operator package name {package!r}",
-            "Give a name such as com.clawperator.operator.",
-        )
-        raise ClawError("USAGE", message, hint=hint)
+        hint = "Give a name such as com.clawperator.operator."
+        raise ClawError("USAGE", f"invalid Operator package name {package!r}", hint=hint)
     remote_folder = f"/sdcard/Android/data/{package}/files/recordings"
     if session_id is None:
         session_id = _latest(device, remote_folder)

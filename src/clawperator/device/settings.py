@@ -41,9 +41,8 @@ def default_timeout_ms() -> int | float | None:
         return None
     number = read_number(found.value) if isinstance(found.value, str) else found.value
     if number is None or not MIN_EXECUTION_TIMEOUT_MS <= number <= MAX_EXECUTION_TIMEOUT_MS:
-        raise found.invalid(
-            f"must be a number of milliseconds from {MIN_EXECUTION_TIMEOUT_MS} to {MAX_EXECUTION_TIMEOUT_MS}"
-        )
+        limits = f"{MIN_EXECUTION_TIMEOUT_MS} to {MAX_EXECUTION_TIMEOUT_MS}"
+        raise found.invalid(f"must be a number of milliseconds from {limits}")
     return number
 
 

@@ -19,11 +19,9 @@ from clawperator.errors import ClawError
 SCHEMES_VARIABLE = "CLAWPERATOR_ALLOW_SCHEMES"
 WEB_SCHEMES = frozenset(("http", "https"))
 # They start components of other apps, run scripts, or read files and content providers.
-NAMED_ONLY = frozenset(
-    (
-        *("intent", "android-app", "file", "content", "javascript", "vbscript", "data", "about", "blob"),
-        *("filesystem", "jar", "view-source", "chrome", "android.resource", "package"),
-    )
+NAMED_ONLY = (
+    *("intent", "android-app", "file", "content", "javascript", "vbscript", "data", "about", "blob"),
+    *("filesystem", "jar", "view-source", "chrome", "android.resource", "package"),
 )
 _ANY = "*"
 _LONGEST_SHOWN = 200

@@ -50,9 +50,8 @@ class Choice:
         self._container = container
         screen = context.capture()
         self._found = self._resolve(screen)
-        self.node = ChosenNode(
-            screen, self._found[0], container is None and _is_by_itself(matcher), lambda s: self._resolve(s)[0]
-        )
+        by_itself = container is None and _is_by_itself(matcher)
+        self.node = ChosenNode(screen, self._found[0], by_itself, lambda s: self._resolve(s)[0])
 
     def _resolve(self, screen: Hierarchy) -> list[Node]:
         return resolve(self._context, screen, self._matcher, self._container)
@@ -76,11 +75,9 @@ class Choice:
 def _is_by_itself(matcher: NodeMatcher) -> bool:
     if not isinstance(matcher, NodeSelector):
         return True
-    given = (getattr(matcher, name) for name in _BY_CONTEXT)
-    nested = matcher.anyOf if isinstance(matcher.anyOf, tuple) else ()
-    return not any(isinstance(value, str | int | NodeSelector) for value in given) and all(
-        _is_by_itself(one) for one in nested
-    )
+    if any(isinstance(getattr(matcher, name), str | int | NodeSelector) for name in _BY_CONTEXT):
+        return False
+    return not isinstance(matcher.anyOf, tuple) or all(map(_is_by_itself, matcher.anyOf))
 
 
 class Gesture(Struct, frozen=True):

@@ -228,14 +228,10 @@ def appeared_notices(before: Hierarchy, after: Hierarchy) -> list[str]:
     if not _is_same_page(known, labelled):
         return []
     entered = {(node.resource_id, node.text) for node in before.nodes if role_of(node) == "textfield"}
-    fields = [
-        node for node in after.nodes if role_of(node) == "textfield" and (node.resource_id, node.text) in entered
-    ]
-    found = (
-        node.text[:_LONGEST_NOTICE]
-        for node in labelled
-        if node.label not in known and _is_static(node) and _is_notice(node, fields)
-    )
+    fields = [node for node in after.nodes if (node.resource_id, node.text) in entered]
+    fields = [node for node in fields if role_of(node) == "textfield"]
+    new = (node for node in labelled if node.label not in known and _is_static(node))
+    found = (node.text[:_LONGEST_NOTICE] for node in new if _is_notice(node, fields))
     return list(dict.fromkeys(found))[:_MOST_NOTICES]
 
 

@@ -40,9 +40,8 @@ def describe_node(node: Node) -> str:
     label = shown_label(node)
     if len(label) > _MAX_LABEL:
         label = label[: _MAX_LABEL - 1] + "…"
-    return describe(
-        **{"class": node.class_name}, resourceId=node.resource_id, label=label, bounds=str(node.bounds)
-    )
+    named = {"class": node.class_name, "resourceId": node.resource_id}
+    return describe(**named, label=label, bounds=str(node.bounds))
 
 
 def target_details(found: list[Node]) -> dict[str, str | int]:

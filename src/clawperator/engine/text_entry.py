@@ -234,9 +234,8 @@ def _check_typed(
         return
     if _is_private(entry, field, seen):
         raise _typed_otherwise("the field does not have the typed text; what it has is not shown")
-    raise _typed_otherwise(
-        f"the text was typed, but the field has '{one_line(seen.text, _MAX_SHOWN)}'", field_text=seen.text
-    )
+    message = f"the text was typed, but the field has '{one_line(seen.text, _MAX_SHOWN)}'"
+    raise _typed_otherwise(message, field_text=seen.text)
 
 
 def _typing(context: ActionContext, entry: TextEntry, field: Node, type_text: Callable[[], bool]) -> bool:

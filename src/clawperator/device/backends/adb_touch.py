@@ -265,7 +265,6 @@ class AdbTouch(AdbScreen):
         output = whole_output(answer)
         if _FORBIDDEN.search(output):
             hint = vendor_hint(self._device, "input", otherwise=_ALLOW_INPUT)
-            raise ClawError(
-                "SECURITY_BLOCK_DETECTED", f"{self._name} does not allow adb to inject input", hint=hint
-            )
+            message = f"{self._name} does not allow adb to inject input"
+            raise ClawError("SECURITY_BLOCK_DETECTED", message, hint=hint)
         return answer.code == 0 and not _FAILED.search(output)

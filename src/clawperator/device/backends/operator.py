@@ -99,9 +99,8 @@ class OperatorRun:
         status = last.status if last is not None else "success"
         if any(not step.success for step in self.steps):
             status = "failed"
-        return ResultEnvelope(
-            self._document["commandId"], self._document["taskId"], status, self.steps, error, code
-        )
+        ids = self._document["commandId"], self._document["taskId"]
+        return ResultEnvelope(*ids, status, self.steps, error, code)
 
     def _end_of_part(self, at: int, on_host: list[bool]) -> int:
         """Where the part from ``at`` ends: before an action of the host, or after one with an expectation."""
@@ -151,9 +150,8 @@ class OperatorRun:
         if ACTIONS[action.type].without_screen:
             if _expects(action):
                 self.require_operator()
-            self.steps.append(
-                run_host_action(self._device, self._document["actions"][at], self._document["commandId"])
-            )
+            document = self._document
+            self.steps.append(run_host_action(self._device, document["actions"][at], document["commandId"]))
             return self._meets_expectation(action)
         if not _looks_first(action):
             self.require_operator()

@@ -219,9 +219,8 @@ class OperatorDriver(AdbDriver):
             check_matched(data, target.node, chosen, by_selector=True)
             return data
         if kind == "focus":
-            raise ClawError(
-                "NODE_NOT_CLICKABLE", "the Operator cannot focus this node: no selector matches it alone"
-            )
+            message = "the Operator cannot focus this node: no selector matches it alone"
+            raise ClawError("NODE_NOT_CLICKABLE", message)
         again = self.dump()
         x, y, top = point_of(chosen, again, kind, frame)
         tap = {"coordinate": {"x": x, "y": y}, "clickType": kind, "retry": _ONCE}

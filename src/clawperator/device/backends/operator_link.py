@@ -369,9 +369,8 @@ class _Delivery:
 
     def _run(self) -> Delivered:
         try:
-            with ShellStream(
-                self._device, self._script(), self._deadline, before_request=self._starting
-            ) as stream:
+            script = self._script()
+            with ShellStream(self._device, script, self._deadline, before_request=self._starting) as stream:
                 delivered = self._follow(stream)
         except RefusedError as e:
             self._dispatched = "not_sent"
@@ -482,11 +481,9 @@ class _Delivery:
     # Errors
 
     def _malformed(self, problem: str) -> ClawError:
-        return self._error(
-            "RESULT_ENVELOPE_MALFORMED",
-            f"the Operator's result is malformed: {problem}",
-            "Run 'clawperator version --check-compat'. The plan may have run: check the screen before retrying.",
-        )
+        message = f"the Operator's result is malformed: {problem}"
+        hint = "Run 'clawperator version --check-compat'. The plan may have run: check the screen before retrying."
+        return self._error("RESULT_ENVELOPE_MALFORMED", message, hint)
 
     def _may_have_changed(self) -> bool:
         """Whether actions that change the device may have reached it."""
@@ -523,15 +520,11 @@ class _Delivery:
         )
 
     def _connection_error(self, reason: str) -> ClawError:
-        sent = self._dispatched != "not_sent"
-        return self._error(
-            "LOGCAT_UNAVAILABLE" if sent else "BROADCAST_FAILED",
-            f"lost the connection to {self._device.serial} while {self._phase}: {reason}",
-            "Run 'clawperator snapshot' before retrying: the plan may have run."
-            if sent
-            else "Nothing was sent: run the command again.",
-            phase=self._phase,
-        )
+        code, hint = "BROADCAST_FAILED", "Nothing was sent: run the command again."
+        if self._dispatched != "not_sent":
+            code, hint = "LOGCAT_UNAVAILABLE", "Run 'clawperator snapshot' before retrying: the plan may have run."
+        message = f"lost the connection to {self._device.serial} while {self._phase}: {reason}"
+        return self._error(code, message, hint, phase=self._phase)
 
     def _script_error(self, code: int | None) -> ClawError:
         """The error of a script that ended without following the log."""
@@ -543,18 +536,13 @@ class _Delivery:
         if code == _NOT_INSTALLED or "does not exist" in stderr:
             return operator_not_installed(package, self._device, extra=self._diagnostics())
         if code == _NOT_RUNNING:
-            return self._error(
-                "OPERATOR_NOT_RUNNING",
-                f"Operator {package} is installed on {self._device.serial} but not running",
-                f"Open the Operator app on the device, then run 'clawperator doctor --fix "
-                f"{device_flag(self._device.serial)}'.",
-            )
+            message = f"Operator {package} is installed on {self._device.serial} but not running"
+            flag = device_flag(self._device.serial)
+            hint = f"Open the Operator app on the device, then run 'clawperator doctor --fix {flag}'."
+            return self._error("OPERATOR_NOT_RUNNING", message, hint)
         if code == _BROADCAST_FAILED:
-            return self._error(
-                "BROADCAST_FAILED",
-                f"the broadcast to {package} failed: {stderr}",
-                f"Run 'clawperator doctor {device_flag(self._device.serial)}' to check the device.",
-            )
+            hint = f"Run 'clawperator doctor {device_flag(self._device.serial)}' to check the device."
+            return self._error("BROADCAST_FAILED", f"the broadcast to {package} failed: {stderr}", hint)
         reason = f": {stderr}" if stderr else ""
         return self._connection_error(f"logcat exited with code {code}{reason}")
 

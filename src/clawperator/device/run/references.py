@@ -264,11 +264,9 @@ class References:
     def _write(self) -> None:
         regions: dict[RegionPrint, int] = {}
         screens: dict[ScreenPrint, int] = {}
-        kept = sorted(self._elements.items(), key=lambda item: (item[1].seen, item[0]), reverse=True)[
-            :MAX_ELEMENTS
-        ]
+        latest = sorted(self._elements.items(), key=lambda item: (item[1].seen, item[0]), reverse=True)
         elements = []
-        for number, known in kept:
+        for number, known in latest[:MAX_ELEMENTS]:
             print_ = known.fingerprint
             region = regions.setdefault(print_.region, len(regions))
             screen = screens.setdefault(print_.screen, len(screens))

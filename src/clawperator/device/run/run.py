@@ -168,14 +168,10 @@ def _secrets(plan: Plan, device: Device) -> "SecretReader | None":
 
 def _references(plan: Plan, device: Device) -> "References | None":
     """The references of the device, when the plan has one or lists elements."""
-    actions = plan.execution.actions
-    if not any(
-        action.type == "query" or any(isinstance(one.ref, str) for one in _selectors(action)) for action in actions
-    ):
-        return None
-    from clawperator.device.run.references import References
-
-    return References(device.serial)
+    for action in plan.execution.actions:
+        if action.type == "query" or any(isinstance(one.ref, str) for one in _selectors(action)):
+            return _references_of(device.serial)
+    return None
 
 
 def _target_check(plan: Plan) -> "Callable[[Action, Node], None] | None":

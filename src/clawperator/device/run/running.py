@@ -54,11 +54,8 @@ def still_running(wait_seconds: float = ASK_SECONDS, *, followed: bool = True) -
         if not pending or deadline.is_over:
             break
         time.sleep(deadline.within(POLL_SECONDS))
-    return tuple(
-        RunningExecution(sent.serial, h.commandId, h.action, h.since, h.until)
-        for sent in pending
-        for h in (sent.holder,)
-    )
+    found = ((sent.serial, sent.holder) for sent in pending)
+    return tuple(RunningExecution(serial, h.commandId, h.action, h.since, h.until) for serial, h in found)
 
 
 def _has_ended(sent: SentCommand, deadline: Deadline) -> bool:

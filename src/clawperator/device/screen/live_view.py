@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline
 from clawperator._base.secrets import known_secrets
@@ -155,20 +156,14 @@ class SimulatedSource:
     def look(self, since: str, /) -> LiveLook:
         """The screen now. ``since`` is the picture id of the last look, or empty."""
         found = control_phone(self._serial, "look", since=since)
+        look = LiveLook(picture_id=found["id"], recording=found["recording"], can_record=self._can_record)
         if "xml" not in found:
-            return LiveLook(picture_id=found["id"], recording=found["recording"], can_record=self._can_record)
+            return look
         xml = mask(found["xml"], known_secrets())
         data = {"text": xml, "snapshot_id": snapshot_id(xml)}
         optional = {"foreground_package": found["package"], "overlay_package": found["overlay"]}
-        return LiveLook(
-            picture_id=found["id"],
-            data=data | {name: value for name, value in optional.items() if value},
-            width=found["width"],
-            height=found["height"],
-            is_awake=found["awake"],
-            recording=found["recording"],
-            can_record=self._can_record,
-        )
+        data |= {name: value for name, value in optional.items() if value}
+        return replace(look, data=data, width=found["width"], height=found["height"], is_awake=found["awake"])
 
     def picture(self) -> bytes:
         return base64.b64decode(control_phone(self._serial, "screenshot")["png"])

@@ -160,11 +160,9 @@ def _not_ready(id_: str, serial: str | None, state: str | None, ready: list[str]
         guidance = _ALLOW if error.code == "DEVICE_UNAUTHORIZED" else None
         return failed_check(id_, error, title=_TITLES.get(error.code, "Reconnect the device"), guidance=guidance)
     summary = f"device {serial} is not connected{_set_by(serial)}"
-    known = (
-        f"Use one of: {', '.join(map(shell_word, ready))}."
-        if ready
-        else "Connect it, or start a simulated phone: clawperator phone start"
-    )
+    known = "Connect it, or start a simulated phone: clawperator phone start"
+    if ready:
+        known = f"Use one of: {', '.join(map(shell_word, ready))}."
     title = "Choose a connected device"
     return problem(id_, "fail", "DEVICE_NOT_FOUND", summary, known, title=title, evidence=details)
 
@@ -301,10 +299,7 @@ def _not_running(id_: str, reason: str, device: Device, package: str) -> Check:
 def _repair_steps(device: Device, package: str) -> list[Step]:
     """Grant missing permissions; if none was missing, ``doctor --fix`` turns the service off and on."""
     which = target_flags(device.serial, package)
-    return [
-        Step("shell", f"clawperator grant-device-permissions {which}"),
-        Step("shell", f"clawperator doctor --fix {which}"),
-    ]
+    return [Step("shell", f"clawperator {verb} {which}") for verb in ("grant-device-permissions", "doctor --fix")]
 
 
 def check_plain_adb(device: Device) -> Check:
@@ -350,11 +345,8 @@ def check_smoke(device: Device, package: str) -> Check:
 
 
 def _plan(kind: str, timeout_ms: float, actions: list[dict[str, object]]) -> Plan:
-    command_id, source = new_command_id(f"{kind}-"), "clawperator-doctor"
-    task_id = f"doctor-{kind}"
-    return validate(
-        new_execution(actions, command_id=command_id, task_id=task_id, source=source, timeout_ms=timeout_ms)
-    )
+    ids = {"command_id": new_command_id(f"{kind}-"), "task_id": f"doctor-{kind}"}
+    return validate(new_execution(actions, **ids, source="clawperator-doctor", timeout_ms=timeout_ms))
 
 
 def check_vendor(device: Device, facts: DeviceFacts) -> Check:
@@ -382,11 +374,9 @@ def check_vendor(device: Device, facts: DeviceFacts) -> Check:
             evidence=evidence,
         )
     unknown = [switch for switch, state in states if state == "unknown"]
-    detail = " ".join(
-        f"If the device refuses {_PURPOSES[switch.purposes[0]]}: {switch.step}" for switch in unknown
-    )
+    steps = [f"If the device refuses {_PURPOSES[switch.purposes[0]]}: {switch.step}" for switch in unknown]
     check = passed(VENDOR_CHECK, f"{name} shows no restriction of adb", **evidence)
-    return replace(check, detail=detail or None)
+    return replace(check, detail=" ".join(steps) or None)
 
 
 def check_log(device: Device, vendor: Vendor | None) -> Check:

@@ -106,9 +106,8 @@ def failed_check(
         steps = (unlock, "Run 'adb reconnect', or unplug and reconnect the device.")
     elif not steps and error.own_hint:
         steps = (error.hint,)
-    return problem(
-        id_, status, error.code, error.message, *steps, title=title, guidance=guidance, evidence=error.details
-    )
+    code, message, details = error.code, error.message, error.details
+    return problem(id_, status, code, message, *steps, title=title, guidance=guidance, evidence=details)
 
 
 def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Check:

@@ -249,9 +249,8 @@ def _settings(device: Device, verb: str, table: str, *rest: str) -> str:
         script = user_line("settings", verb, rest=(table, *rest), or_plain=verb == "get")
     answer = run_shell(device, script, seconds=_SECONDS)
     if answer.code != 0:
-        message = (
-            f"'{' '.join(('settings', verb, table, *rest[:1]))}' failed on {device.serial}: {answer.complaint}"
-        )
+        command = " ".join(("settings", verb, table, *rest[:1]))
+        message = f"'{command}' failed on {device.serial}: {answer.complaint}"
         hint = "Turn on 'USB debugging (Security settings)' in the developer options, if the device has it."
         raise shell_error(device, message, hint=hint, operation="settings")
     return answer.text

@@ -362,15 +362,13 @@ def _sub_page(label: str, *rows: View, above: tuple[View, ...] = ()) -> View:
 
 def switch(label: str, summary: str, on: bool, toggle: Effect) -> View:  # noqa: FBT001 - the switch's state
     """A row that is clickable as a whole; the switch in it only displays the state."""
-    shown = View(
-        class_name="android.widget.Switch",
-        id="android:id/switch_widget",
-        checked=on,
-        clickable=False,
-        width=52,
-        height=32,
-    )
-    return item(label, summary, toggle, end=shown)
+    return item(label, summary, toggle, end=_mark("Switch", "switch_widget", 52, on=on))
+
+
+def _mark(kind: str, name: str, width: float, *, on: bool) -> View:
+    """What displays whether a row is chosen."""
+    class_name, id_ = f"android.widget.{kind}", f"android:id/{name}"
+    return View(class_name=class_name, id=id_, checked=on, clickable=False, width=width, height=32)
 
 
 def _stored_switch(context: AppContext, label: str, stored: StoredValue, summary: str = "") -> View:
@@ -471,9 +469,8 @@ def _pair(context: AppContext) -> View:
         return run
 
     if context.state["searching"]:
-        return _sub_page(
-            "Pair new device", text("Searching for devices", padding=12), above=(progress("Searching"),)
-        )
+        searching = text("Searching for devices", padding=12)
+        return _sub_page("Pair new device", searching, above=(progress("Searching"),))
     available = [item(name, "", pair(name)) for name in NEARBY if name not in context.data["paired"]]
     return _sub_page("Pair new device", *(available or [text("No devices found", padding=12)]))
 
@@ -529,9 +526,8 @@ def _operator(context: AppContext) -> View:
 
 
 def _all_apps(context: AppContext) -> View:
-    found = sorted(
-        (p.app for p in context.system.packages.all()), key=lambda app: (app.label.casefold(), app.package)
-    )
+    installed = (p.app for p in context.system.packages.all())
+    found = sorted(installed, key=lambda app: (app.label.casefold(), app.package))
 
     def build(i: int) -> View:
         return item(found[i].label, found[i].package, go("app_info", package=found[i].package), id="app_row")
@@ -541,9 +537,8 @@ def _all_apps(context: AppContext) -> View:
 
 def _app_notifications(context: AppContext) -> View:
     shown = (p.app for p in context.system.packages.all() if p.app.launchable)
-    return _sub_page(
-        "App notifications", *(_stored_switch(context, app.label, _notifies(app.package)) for app in shown)
-    )
+    rows = (_stored_switch(context, app.label, _notifies(app.package)) for app in shown)
+    return _sub_page("App notifications", *rows)
 
 
 def _notifies(package: str) -> StoredValue:
@@ -668,9 +663,8 @@ def _home(context: AppContext) -> View:
     rows = (_item(context, line, "dashboard_tile") for line in PAGES["home"].rows)
     # As on Android, the list is as high as its rows: a swipe on it scrolls the page around it.
     tiles = listing(*rows, id="recycler_view", weight=0)
-    return scroll(
-        bar("Settings", search, up=False), column(tiles, id="main_content"), id="settings_homepage_container"
-    )
+    content = column(tiles, id="main_content")
+    return scroll(bar("Settings", search, up=False), content, id="settings_homepage_container")
 
 
 def _table_page(page: SettingsPage, context: AppContext) -> View:
@@ -681,14 +675,7 @@ def _choice(choice: ChoicePage, context: AppContext) -> View:
     value = read(context, choice.stored)
 
     def option(label: str, option_value: str) -> View:
-        mark = View(
-            class_name="android.widget.RadioButton",
-            id="android:id/checkbox",
-            checked=option_value == value,
-            clickable=False,
-            width=40,
-            height=32,
-        )
+        mark = _mark("RadioButton", "checkbox", 40, on=option_value == value)
         return item(label, "", lambda context: write(context, choice.stored, option_value), end=mark)
 
     return _sub_page(choice.title, *(option(*each) for each in choice.options))

@@ -80,9 +80,16 @@ _ENERGY = (
     ("Grid export", "2.31 kW"),
     ("Today's yield", "18.6 kWh"),
 )
-_DEVICES = (("Inverter", "X1-Hybrid-5.0"), ("Battery pack", "T58, 2 modules"), ("Firmware", "1.41"))
-_SERVICE = (("Open tickets", "0"), ("Warranty", "until 2033"))
-_ACCOUNT = (("Account", "owner@example.com"), ("Language", "English"))
+# The pages that only show facts: a heading, then names and values.
+_FACTS = {
+    "home": ("My home", _ENERGY),
+    "device": (
+        "Devices",
+        (("Inverter", "X1-Hybrid-5.0"), ("Battery pack", "T58, 2 modules"), ("Firmware", "1.41")),
+    ),
+    "service": ("Service", (("Open tickets", "0"), ("Warranty", "until 2033"))),
+    "mine": ("Me", (("Account", "owner@example.com"), ("Language", "English"))),
+}
 _TABS = (
     ("home", "tab_home", "Home"),
     ("device", "tab_device", "Device"),
@@ -129,19 +136,12 @@ def _loading(_: AppContext) -> View:
 
 def _main(context: AppContext) -> View:
     shown = context.state["tab"]
-    pages = {
-        "home": lambda: _facts("My home", _ENERGY),
-        "device": lambda: _facts("Devices", _DEVICES),
-        "intelligent": lambda: _intelligence(context),
-        "service": lambda: _facts("Service", _SERVICE),
-        "mine": lambda: _facts("Me", _ACCOUNT),
-    }
+    page = _facts(*_FACTS[shown]) if shown in _FACTS else _intelligence(context)
     bar = (tab(label, put("tab", key), id=name, selected=key == shown, size=12) for key, name, label in _TABS)
-    return column(pages[shown](), tabs(*bar, id="bottom_tabs"), weight=1)
+    return column(page, tabs(*bar, id="bottom_tabs"), weight=1)
 
 
 def _facts(heading: str, pairs: tuple[tuple[str, str], ...]) -> View:
-    """Rows of names and values."""
     lines = (row(text(name, weight=1, tone="muted"), text(value), padding=12) for name, value in pairs)
     return column(toolbar(heading), scroll(*lines, id="facts"), weight=1)
 

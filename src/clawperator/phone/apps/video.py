@@ -135,11 +135,8 @@ def _home(_: AppContext) -> View:
 def _cards(videos: list[Video]) -> View:
     def card(i: int) -> View:
         video = videos[i]
-        words = column(
-            text(video.title, id="title", size=18),
-            text(video.facts, id="details", size=12, tone="muted"),
-            weight=1,
-        )
+        details = text(video.facts, id="details", size=12, tone="muted")
+        words = column(text(video.title, id="title", size=18), details, weight=1)
         return row(
             image(width=144, height=96, id="thumbnail", tone="muted"),
             words,
@@ -249,9 +246,8 @@ def _is_typo(typed: str, word: str) -> bool:
     """Whether one letter was added, omitted or replaced."""
     if min(len(typed), len(word)) < _MIN_TYPO_LENGTH or abs(len(typed) - len(word)) > 1:
         return False
-    same = next(
-        (i for i, (a, b) in enumerate(zip(typed, word, strict=False)) if a != b), min(len(typed), len(word))
-    )
+    pairs = enumerate(zip(typed, word, strict=False))
+    same = next((i for i, (a, b) in pairs if a != b), min(len(typed), len(word)))
     rest, other = typed[same:], word[same:]
     return rest[1:] == other or rest == other[1:] or rest[1:] == other[1:]
 
@@ -289,14 +285,12 @@ def _watch(context: AppContext) -> View:
     if video is None:
         return column(title("This video isn't available"), button("Go to the feed", go("home")), weight=1)
     playing, liked = context.state["playing"], video.id in context.data["liked"]
-    control = icon(
-        "Pause video" if playing else "Play video", _toggle_playing, id="player_control_play_pause_replay_button"
-    )
+    label = "Pause video" if playing else "Play video"
+    control = icon(label, _toggle_playing, id="player_control_play_pause_replay_button")
     player = row(control, height=210, padding=8, tone="dark", id="watch_player", desc="Video player")
     like = icon("Unlike" if liked else "Like", _toggle_like(video.id), id="like_button", selected=liked)
-    about = column(
-        text(video.title, id="title", size=18, heading=True), text(video.facts, id="details", size=12), weight=1
-    )
+    details = text(video.facts, id="details", size=12)
+    about = column(text(video.title, id="title", size=18, heading=True), details, weight=1)
 
     def comment(i: int) -> View:
         return item(f"@viewer{i + 1}", _COMMENTS[i % len(_COMMENTS)], id="comment")

@@ -29,6 +29,7 @@ MAX_PACKED_BYTES = 64 * 1024 * 1024
 _MIN_SIDE, _MAX_SIDE = 100, 8_192
 _DEFAULT_DISPLAY = Display()
 _HEADER = b'"recording_header"'
+_HINT = "Run 'clawperator recording export --input <file> --snapshots include' to export one with snapshots."
 
 
 class CassetteSnapshot(Struct, frozen=True):
@@ -172,7 +173,5 @@ def _without_snapshot(event: Event | ExportedEvent) -> EventFacts:
 def _invalid(
     path: str, message: str, details: Mapping[str, object] | None = None, hint: str | None = None
 ) -> ClawError:
-    export = "clawperator recording export --input <file> --snapshots include"
-    code, hint = "PHONE_CASSETTE_INVALID", hint or f"Run '{export}' to export one with snapshots."
-    message = f"{path}: {message}"
-    return ClawError(code, message, hint=hint, details=details, operation="load cassette", target=path)
+    code, message = "PHONE_CASSETTE_INVALID", f"{path}: {message}"
+    return ClawError(code, message, hint=hint or _HINT, details=details, operation="load cassette", target=path)

@@ -93,16 +93,12 @@ class Phone:
         # The last screenshot, and what it shows.
         self._picture: tuple[Scene, bytes] | None = None
         self._data: dict[str, dict[str, Any]] = {}
-        self.tasks = Tasks(
-            lambda app: self._data.setdefault(app.package, app.fresh_data()),
-            self._on_opened,
-            self._on_front_changed,
-        )
+        self.tasks = Tasks(self._data_of, self._on_opened, self._on_front_changed)
         self.windows = WindowManager(
             self.tasks,
             self.faults,
             self.clock,
-            make_context=self._context,
+            make_context=partial(AppContext, self),
             crash=self.crash,
             announce=lambda entry: self.emit(window_event(entry)),
         )
@@ -299,10 +295,6 @@ class Phone:
             app = self.packages.app(package)
             self.tasks.start(app, app.link_screen, {"uri": uri})
 
-    def is_running(self, package: str) -> bool:
-        """Whether an app has a process."""
-        return self.process_of(package) is not None
-
     def stop_app(self, package: str) -> bool:
         """Force-stop an app. False when it was not running."""
         with self.lock:
@@ -340,7 +332,7 @@ class Phone:
         """Run an app's handler. An exception ends the app, not the phone."""
         if entry.process.alive:
             try:
-                effect(self._context(entry))
+                effect(AppContext(self, entry))
             except Exception as e:  # noqa: BLE001 - apps are users' code
                 self.crash(entry, e)
             self.windows.invalidate()
@@ -356,8 +348,8 @@ class Phone:
         self.log.write("E", "AndroidRuntime", f"FATAL EXCEPTION: main\n{process}\n{trace}", entry.process.pid)
         self.tasks.stop(entry.package)
 
-    def _context(self, entry: BackStackEntry) -> AppContext:
-        return AppContext(self, entry)
+    def _data_of(self, app: App) -> dict[str, Any]:
+        return self._data.setdefault(app.package, app.fresh_data())
 
     def _uninstalling(self, package: str) -> None:
         with self.lock:

@@ -30,16 +30,12 @@ MAX_BYTES = 16 * 1024 * 1024
 # Timber splits messages of this length or longer.
 _TIMBER_LENGTH = 4_000
 
+_SKIPPED = "Skipped 31 frames!  The application may be doing too much work on its main thread."
 # Typical lines of other processes, some of them similar to the Operator's.
 _NOISE = (
     ("D", "WifiScanner", "scan complete: 12 networks", 1_701),
     ("I", "ActivityManager", "Displayed in +142ms", 1_201),
-    (
-        "W",
-        "Choreographer",
-        "Skipped 31 frames!  The application may be doing too much work on its main thread.",
-        3_307,
-    ),
+    ("W", "Choreographer", _SKIPPED, 3_307),
     ("V", "Sensors", "<node /> [TaskScope] nothing to see", 1_702),
     ("E", "SomeApp", "[Clawperator-Result] {not json", 3_308),
     ("I", "chatty", "uid=1000(system) expire 4 lines", 1_201),
@@ -105,9 +101,8 @@ class LogBuffer:
         max_message = MAX_PAYLOAD - _FRAMING - len(tag.encode())
         with self._changed:
             for one in (message,) if isinstance(message, str) else message:
-                record = LogRecord(
-                    self._last + 1, now, priority, tag, truncate(one, max_message), pid, thread, uid, buffer
-                )
+                text = truncate(one, max_message)
+                record = LogRecord(self._last + 1, now, priority, tag, text, pid, thread, uid, buffer)
                 if self.filter is None:
                     self._add(record)
                 else:

@@ -55,11 +55,9 @@ _FLAGS: Mapping[str, tuple[str, int]] = {
     "s": ("level", _SILENT),
     "print": ("print_all", True),
 }
-_REFUSED = frozenset(
-    (
-        *"BLPQSfnpr",
-        *("binary", "file", "id", "last", "proto", "prune", "rotate-count", "rotate-kbytes", "statistics", "wrap"),
-    )
+_REFUSED = (
+    *"BLPQSfnpr",
+    *("binary", "file", "id", "last", "proto", "prune", "rotate-count", "rotate-kbytes", "statistics", "wrap"),
 )
 
 _DATED = re.compile(r"(?:(\d{4})-)?(\d\d?)-(\d\d?)[ T](\d\d?):(\d\d?):(\d\d?)(?:\.(\d+))?", re.ASCII)
@@ -425,11 +423,9 @@ def _control(process: ShellProcess, log: LogBuffer, options: LogcatOptions) -> i
             return process.error(f"failed to set the '{','.join(names)}' log size")
     if options.sizes:
         for name in names:
-            used = _readable(log.used_bytes(name))
-            process.write(
-                f"{name}: ring buffer is {_readable(log.capacity_bytes)} ({used} consumed, {used} readable),"
-                f" max entry is 5120 B, max payload is {MAX_PAYLOAD} B\n"
-            )
+            used, size = _readable(log.used_bytes(name)), _readable(log.capacity_bytes)
+            limits = f"max entry is 5120 B, max payload is {MAX_PAYLOAD} B"
+            process.write(f"{name}: ring buffer is {size} ({used} consumed, {used} readable), {limits}\n")
     return 0
 
 

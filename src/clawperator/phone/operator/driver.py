@@ -39,7 +39,6 @@ class AccessibilitySource(InputTarget, Protocol):
     def drag(self, start: tuple[int, int], end: tuple[int, int], duration_ms: int, /) -> None: ...
     def launch(self, package: str, /) -> bool: ...
     def view(self, uri: str, /) -> bool: ...
-    def is_running(self, package: str, /) -> bool: ...
 
 
 class PhoneDriver:
@@ -159,7 +158,7 @@ class PrivilegedPhoneDriver(PhoneDriver):
         return self.tap(x, y, 0) and self.tap(x, y, 0)
 
     def is_running(self, package: str) -> bool:
-        return self._phone.is_running(package)
+        return self._phone.process_of(package) is not None
 
     def force_stop(self, package: str) -> bool:
         self._phone.stop_app(package)

@@ -322,9 +322,8 @@ def _status(folder: PhoneFolder) -> dict[str, Any]:
 def _launch(folder: PhoneFolder, config: dict[str, Any]) -> PhoneRecord:
     """Start the process of a phone and wait for its record."""
     log_start = _rotated_log(folder.log)
-    pid, stdin, stdout = spawn(
-        [sys.executable, "-P", "-m", "clawperator.phone.process.main", folder.serial], folder.log
-    )
+    argv = [sys.executable, "-P", "-m", "clawperator.phone.process.main", folder.serial]
+    pid, stdin, stdout = spawn(argv, folder.log)
     try:
         with suppress(BrokenPipeError), open(stdin, "wb") as pipe:  # it ended early: see its log
             pipe.write(msgspec.json.encode(config))

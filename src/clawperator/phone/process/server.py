@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 from zlib import crc32
 
@@ -279,9 +280,8 @@ class PhoneServer:
         self.setup.save()
         sys.setswitchinterval(_SWITCH_SECONDS)
         if self.config.folder is not None:
-            threading.Thread(
-                target=self._stop_without_folder, args=(self.config.folder,), name="folder", daemon=True
-            ).start()
+            watch = partial(self._stop_without_folder, self.config.folder)
+            threading.Thread(target=watch, name="folder", daemon=True).start()
 
     def close(self) -> None:
         self.stopped.set()

@@ -127,11 +127,9 @@ def _draw_progress(pen: Pen, drawn: DrawnView) -> None:
     middle = area.centre[1]
     track = Bounds(area.left, middle - half, area.right, middle + half)
     drawing.fill(track, theme.chosen)
-    drawing.rounded(
-        Bounds(area.left + area.width // 5, track.top, area.left + area.width * 3 // 5, track.bottom),
-        half,
-        theme.accent,
-    )
+    left, width = area.left, area.width
+    done = Bounds(left + width // 5, track.top, left + width * 3 // 5, track.bottom)
+    drawing.rounded(done, half, theme.accent)
 
 
 def _draw_slider(pen: Pen, drawn: DrawnView) -> None:
@@ -367,9 +365,8 @@ def _tab(pen: Pen, drawn: DrawnView) -> None:
     ink = theme.on_chosen if view.selected else theme.muted
     pen.drawing.icon(icon_name(drawn.node.text) or "dot", x, y, pen.dp(22), ink)
     below = Bounds(area.left, y + pen.dp(16), area.right, area.bottom - pen.dp(2))
-    pen.write(
-        drawn.node.text, below, Lettering(view.size, theme.ink if view.selected else theme.muted, centred=True)
-    )
+    style = Lettering(view.size, theme.ink if view.selected else theme.muted, centred=True)
+    pen.write(drawn.node.text, below, style)
 
 
 def _app(pen: Pen, drawn: DrawnView) -> None:
@@ -420,9 +417,8 @@ def _image(pen: Pen, drawn: DrawnView) -> None:
 def _unnamed(node: Node) -> str:
     """An icon by the place of a button without a name: neighbours look different."""
     row = node.parent.attributes.get("index", "") if node.parent is not None else ""
-    place = [
-        int(text) if text.isdecimal() and len(text) < 6 else 0 for text in (row, node.attributes.get("index", ""))
-    ]
+    written = row, node.attributes.get("index", "")
+    place = [int(text) if text.isdecimal() and len(text) < 6 else 0 for text in written]
     return UNNAMED[(place[0] * 4 + place[1]) % len(UNNAMED)]
 
 

@@ -89,9 +89,8 @@ class App(Struct, eq=False):
         ``keys`` are handlers by the name of their key, such as MEDIA_PLAY_PAUSE.
         """
         if not activity:
-            activity = (
-                f"{self.package}.{_camel(name)}Activity" if kind == "activity" else "android.app.AlertDialog"
-            )
+            own = f"{self.package}.{_camel(name)}Activity"
+            activity = own if kind == "activity" else "android.app.AlertDialog"
         shown = title if title is not None or kind != "activity" else self.label
         rest = on_show, cancelable, None, keys or {}, on_back
 

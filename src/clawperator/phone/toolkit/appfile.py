@@ -297,9 +297,9 @@ def _built(builders: list[_Builder], context: AppContext) -> list[View]:
 
 def _is_visible(table: Mapping[str, Any], state: Mapping[str, Any]) -> bool:
     """Whether the ``when`` and ``unless`` conditions of a view are met."""
-    return bool(state.get(table["when"]) if "when" in table else True) and not (
-        "unless" in table and state.get(table["unless"])
-    )
+    if "when" in table and not state.get(table["when"]):
+        return False
+    return not ("unless" in table and state.get(table["unless"]))
 
 
 def _interpolate(text: str, state: Mapping[str, Any]) -> str:

@@ -147,9 +147,8 @@ class LayoutPass:
             clip = shown
             self._keeps_hidden = keeping or view.keeps_hidden
         inside = LayoutSlot(inner, clip, placed.node, placed.key, 0)
-        {"frame": self._place_frame, "column": self._place_column, "row": self._place_row}[view.layout](
-            view, measured, inside
-        )
+        place = {"frame": self._place_frame, "column": self._place_column, "row": self._place_row}[view.layout]
+        place(view, measured, inside)
         self._keeps_hidden, self._in_web = keeping, in_web
 
     def _place_frame(self, view: View, measured: Measured, inside: "LayoutSlot") -> None:

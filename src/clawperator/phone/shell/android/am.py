@@ -36,10 +36,8 @@ _START_OPTIONS = {
     **dict.fromkeys(("--user", "-R", "--display", "--windowingMode", "--activityType", "--task"), 1),
 }
 _BROADCAST_OPTIONS = {
-    "--user": 1,
-    "--receiver-permission": 1,
-    "--async": 0,
-    "--allow-background-activity-starts": 0,
+    **dict.fromkeys(("--user", "--receiver-permission"), 1),
+    **dict.fromkeys(("--async", "--allow-background-activity-starts"), 0),
 }
 
 
@@ -64,11 +62,8 @@ def _start(process: ShellProcess, arguments: ServiceArguments) -> int:
             lines = [f"Warning: {warning}"] if warning else []
             elapsed = round((phone.clock.monotonic() - began) * 1000)
             if waits:
-                lines += [
-                    "Status: ok",
-                    f"LaunchState: {state}",
-                    f"Activity: {activity_of(phone.tasks.front).short}",
-                ]
+                activity = activity_of(phone.tasks.front).short
+                lines += ["Status: ok", f"LaunchState: {state}", f"Activity: {activity}"]
                 lines += [f"TotalTime: {elapsed}", f"WaitTime: {elapsed}", "Complete"]
     if lines:
         # With -W the outcome goes to stdout, otherwise to stderr.
@@ -121,9 +116,8 @@ def _start_resolved(phone: Phone, intent: Intent, found: list[ResolvedActivity])
     if link or target.screen:
         return "HOT", ""
     if in_front:
-        return "UNKNOWN (0)", (
-            "Activity not started, intent has been delivered to currently running top-most instance."
-        )
+        what = "intent has been delivered to currently running top-most instance."
+        return "UNKNOWN (0)", f"Activity not started, {what}"
     return "HOT", "Activity not started, its current task has been brought to the front"
 
 
@@ -195,10 +189,8 @@ def _broadcast(process: ShellProcess, arguments: ServiceArguments) -> int:
     intent = intent.with_flags(FROM_SHELL)
     process.write(f"Broadcasting: {intent}\n")
     if intent.action in _PROTECTED:
-        raise security_error(
-            f"Permission Denial: not allowed to send broadcast {intent.action}"
-            f" from pid={SHELL_UID}, uid={SHELL_UID}"
-        )
+        what = f"not allowed to send broadcast {intent.action} from pid={SHELL_UID}, uid={SHELL_UID}"
+        raise security_error(f"Permission Denial: {what}")
     operator = process.phone.operator
     wanted = intent.component.package if intent.component else intent.package
     receiver = intent.component is None or intent.component.name == RECEIVER

@@ -224,9 +224,7 @@ def _click_type(*, rare: bool) -> Meta:
 
 ClickType = Annotated[ClickName, _click_type(rare=False)]
 ClickTypeAfter = Annotated[ClickName, _click_type(rare=True)]
-Container = Annotated[
-    NodeSelector | UnsetType, about("search or scroll only inside this node", spread="container-")
-]
+Container = Annotated[NodeSelector | UnsetType, about("only inside this node", spread="container-")]
 Target = Annotated[NodeSelector, about("target node", spread="")]
 OptionalTarget = Annotated[NodeSelector | UnsetType, about("target node", spread="")]
 Field = Annotated[NodeSelector | UnsetType, about("field (default: the focused field)", spread="")]

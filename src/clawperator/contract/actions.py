@@ -346,9 +346,7 @@ class SnapshotUiParams(ViewParams, frozen=True):
 )
 class TakeScreenshotParams(Params, frozen=True):
     path: Annotated[str | UnsetType, about("output file on the host", aliases=("--file",), path="out")] = UNSET
-    marks: Annotated[
-        bool, about("draw the references of the outline on the picture", performs=("snapshot_ui",))
-    ] = False
+    marks: Annotated[bool, about("draw the references on the picture", performs=("snapshot_ui",))] = False
     retry: Again = ONCE
 
     def rules(self) -> Iterator[Problem]:

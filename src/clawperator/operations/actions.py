@@ -147,8 +147,7 @@ class WaitParams(Struct, frozen=True, kw_only=True):
     orText: Annotated[list[str], about("label of another node that may appear")] = []
     idle: Annotated[bool, about("wait until the screen stops changing")] = False
     quiet: Annotated[
-        float | UnsetType,
-        about("with --idle: how long without a change, in ms (default: 500)", metavar="<ms>"),
+        float | UnsetType, about("with --idle: how long without a change, in ms (default: 500)", metavar="<ms>")
     ] = UNSET
 
 
@@ -205,8 +204,7 @@ def _type(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 class SavedSnapshot(Struct, frozen=True, kw_only=True):
     file: Annotated[
-        str | UnsetType,
-        about("saved snapshot, XML or the result of 'snapshot'; needs no device", path="in"),
+        str | UnsetType, about("saved snapshot, XML or the result of 'snapshot'; needs no device", path="in")
     ] = UNSET
 
 

@@ -18,11 +18,7 @@ from clawperator.operations.model import Operation, Params, cli_operation
 _FORMAT = Flag(
     "--output-format", "text, or json: one document on one line", "<text|json>", choices=("text", "json")
 )
-CLAW_GLOBALS = (
-    _FORMAT,
-    switch("--help", "print help", "-h"),
-    switch("--version", "print the version", "-V"),
-)
+CLAW_GLOBALS = (_FORMAT, switch("--help", "print help", "-h"), switch("--version", "print the version", "-V"))
 # The commands in the order of lists, by the module that has their rows.
 _ROWS = (
     ("turns", "bootstrap turn-loop exec-tool exec-command"),

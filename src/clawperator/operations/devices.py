@@ -47,7 +47,6 @@ def _listed(result: DeviceList, _: "Caller") -> str:
     errors=("ADB_NOT_FOUND",),
     tool="devices",
     tool_alias="list_devices",
-    examples=("clawperator devices",),
 )
 def list_connected(_: NoParams, caller: "Caller") -> DeviceList:
     """The devices; for clients of the HTTP server with their models, which need another question to adb."""
@@ -121,8 +120,7 @@ class PairParams(Params, frozen=True, kw_only=True):
 
     address: Annotated[str, about("address that the device shows with the code", word=1, metavar="<host:port>")]
     connect: Annotated[
-        str | UnsetType,
-        about("also connect, at the address that Wireless debugging shows", metavar="<host:port>"),
+        str | UnsetType, about("also connect, at the address that Wireless debugging shows", metavar="<host:port>")
     ] = UNSET
 
 

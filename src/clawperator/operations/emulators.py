@@ -39,7 +39,6 @@ class AvdList(Struct, frozen=True):
     message=lambda result, _: ", ".join(avd.name for avd in result.avds) or "no virtual devices",
     text=_TEXT + "avds_blocks",
     route="GET /android/emulators",
-    examples=("clawperator emulator list",),
 )
 def list_all(_: NoParams, __: "Caller") -> AvdList:
     return AvdList(emulators.list_avds())
@@ -53,7 +52,6 @@ def list_all(_: NoParams, __: "Caller") -> AvdList:
     message=lambda result, _: f"{result.name} {'exists' if result.exists else 'does not exist'}",
     text=_TEXT + "avd_blocks",
     route="GET /android/emulators/{name}",
-    examples=("clawperator emulator inspect",),
     notes="For one that does not exist, 'exists' is false.",
 )
 def inspect(params: AvdParams, _: "Caller") -> Avd:
@@ -104,7 +102,6 @@ def create(params: CreateAvdParams, _: "Caller") -> Avd:
     route="POST /android/emulators/{name}/start",
     errors=("EMULATOR_ALREADY_RUNNING", *_ERRORS),
     seconds=LONG_SECONDS,
-    examples=("clawperator emulator start",),
 )
 def start(params: AvdParams, caller: "Caller") -> emulators.StartedEmulator:
     return emulators.start_emulator(params.name, _timeouts(caller))
@@ -126,7 +123,6 @@ class StoppedEmulator(Struct, frozen=True):
     route="POST /android/emulators/{name}/stop",
     errors=("EMULATOR_NOT_RUNNING", *_ERRORS),
     seconds=LONG_SECONDS,
-    examples=("clawperator emulator stop",),
 )
 def stop(params: AvdParams, _: "Caller") -> dict[str, object]:
     return emulators.stop_emulator(params.name)
@@ -148,7 +144,6 @@ class DeletedEmulator(Struct, frozen=True):
     route="DELETE /android/emulators/{name}",
     errors=("EMULATOR_ALREADY_RUNNING", *_ERRORS),
     seconds=LONG_SECONDS,
-    examples=("clawperator emulator delete",),
 )
 def delete(params: AvdParams, _: "Caller") -> dict[str, object]:
     return emulators.delete_avd(params.name)
@@ -166,7 +161,6 @@ class EmulatorList(Struct, frozen=True):
     text=_TEXT + "emulators_blocks",
     route="GET /android/emulators/running",
     errors=("ANDROID_SDK_TOOL_MISSING",),
-    examples=("clawperator emulator status",),
 )
 def status(_: NoParams, __: "Caller") -> EmulatorList:
     return EmulatorList(emulators.running_emulators())
@@ -184,7 +178,6 @@ def status(_: NoParams, __: "Caller") -> EmulatorList:
     route="POST /android/provision/emulator",
     errors=("EMULATOR_UNSUPPORTED", "ANDROID_SDK_TOOL_MISSING"),
     seconds=HOUR_SECONDS,
-    examples=("clawperator emulator provision",),
 )
 def provision(params: AvdParams, caller: "Caller") -> emulators.Provisioned:
     return emulators.provision(params.name, _timeouts(caller))

@@ -155,8 +155,10 @@ FAMILIES: dict[str, Family] = {}  # of the modules that are imported
 def operation(name: str, result: str = "", *, level: Level, **columns: Any) -> Callable[[Function], Function]:
     """Add the row of an operation: the decorator of its function, whose first parameter is its Struct.
 
-    ``result`` is not needed where the function returns that type, and its module is imported.
+    ``result`` is not needed where the function returns that type, and its module is imported. Without ``examples``
+    the command alone is the example.
     """
+    columns = {"examples": (f"clawperator {name}",), **columns}
 
     def add(function: Function) -> Function:
         shape, *_, returned = function.__annotations__.values()

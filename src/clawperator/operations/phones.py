@@ -54,8 +54,7 @@ class StartPhoneParams(Params, frozen=True, kw_only=True):
     serial: Annotated[PhoneName, about("name of the phone", word=1, names_device=True)] = "claw-1"
     seed: Annotated[Seed, about("random seed; the same seed reproduces the same faults", metavar="<number>")] = 0
     apps: Annotated[
-        AppFiles,
-        about("app to install: a .py or .toml file", flag="--app", path="in", raises="full", rare=True),
+        AppFiles, about("app to install: a .py or .toml file", flag="--app", path="in", raises="full", rare=True)
     ] = []
     faults: Annotated[
         FaultSettings,
@@ -177,7 +176,6 @@ class PhoneList(Struct, frozen=True):
     text=_TEXT + "phones_blocks",
     route="GET /phones",
     tool="phone",
-    examples=("clawperator phone list",),
 )
 def list_all(_: NoParams, __: "Caller") -> PhoneList:
     from clawperator.phone.process.launch import list_phones
@@ -207,7 +205,6 @@ class ResetPhone(Struct, frozen=True):
     text=_TEXT + "reset_blocks",
     route="POST /phones/{serial}/reset",
     errors=("PHONE_NOT_FOUND",),
-    examples=("clawperator phone reset",),
 )
 def reset(params: ResetPhoneParams, _: "Caller") -> dict[str, Any]:
     from clawperator.device.simulated_phones import reset_simulated
@@ -334,7 +331,6 @@ class FaultList(Struct, frozen=True):
     text=_TEXT + "fault_blocks",
     route="GET /phones/{serial}/faults",
     errors=_PHONE,
-    examples=("clawperator phone faults",),
     notes=_WHICH,
 )
 def faults(params: ListFaultsParams, _: "Caller") -> dict[str, Any]:

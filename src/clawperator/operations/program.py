@@ -107,9 +107,5 @@ class HelpParams(Params, frozen=True, kw_only=True):
 
 
 cli_operation(
-    "help",
-    HelpParams,
-    "clawperator.cli.help:print_help",
-    level="read-only",
-    examples=("clawperator help click",),
+    "help", HelpParams, "clawperator.cli.help:print_help", level="read-only", examples=("clawperator help click",)
 )

@@ -59,7 +59,6 @@ class ListParams(Params, frozen=True, kw_only=True):
     route="GET /recordings",
     errors=("FILESYSTEM_FAILED",),
     tool="recording",
-    examples=("clawperator recording list",),
 )
 def list_all(params: ListParams, _: "Caller") -> "RecordingList":
     from clawperator.recording.listing import list_recordings

@@ -17,8 +17,7 @@ class ReportParams(Params, frozen=True, kw_only=True):
     """Write an HTML report of a recording, a run or kept evidence."""
 
     input: Annotated[
-        FilePath,
-        about("recording, export, saved run or evidence folder", word=1, metavar="<path>", path="in"),
+        FilePath, about("recording, export, saved run or evidence folder", word=1, metavar="<path>", path="in")
     ]
     compare: Annotated[
         FilePath | UnsetType,

@@ -12,8 +12,7 @@ InstructionFormat = Literal["agents", "skill"]
 DenyTool = Annotated[list[str], about("deny this tool")]
 DenyPrefix = Annotated[list[str], about("deny every tool whose name starts with this")]
 PassEnv = Annotated[
-    list[str],
-    about("variable that skills and MCP servers also receive", metavar="<name>", raises="full"),
+    list[str], about("variable that skills and MCP servers also receive", metavar="<name>", raises="full")
 ]
 
 

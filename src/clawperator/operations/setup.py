@@ -56,13 +56,7 @@ class SetupGuidance(Struct, frozen=True):
     canonical: str
 
 
-@operation(
-    "setup",
-    purpose="Print setup instructions.",
-    level="read-only",
-    synonyms=("install",),
-    examples=("clawperator setup",),
-)
+@operation("setup", purpose="Print setup instructions.", level="read-only", synonyms=("install",))
 def print_setup(_: NoParams, __: "Caller") -> SetupGuidance:
     message = "a device is set up by installing the Operator on it"
     return SetupGuidance("USAGE", message, "clawperator operator setup --apk <operator.apk>")
@@ -76,7 +70,6 @@ def print_setup(_: NoParams, __: "Caller") -> SetupGuidance:
     performs=("grant_permission",),
     text=_LISTINGS + "granted_blocks",
     on_device=True,
-    examples=("clawperator grant-device-permissions",),
 )
 def grant(_: NoParams, caller: "Caller") -> "Granted":
     from clawperator.device.settings import find_operator, named_operator

@@ -23,13 +23,7 @@ from clawperator.operations.model import (
     find_operation,
     operation,
 )
-from clawperator.skills.registry import (
-    SHIPPED,
-    SkillRegistry,
-    configured_registry,
-    open_registry,
-    search_skills,
-)
+from clawperator.skills.registry import SHIPPED, SkillRegistry, configured_registry, open_registry, search_skills
 
 if TYPE_CHECKING:
     from clawperator.operations.call import Caller
@@ -126,7 +120,6 @@ class ListSkillsParams(Params, frozen=True, kw_only=True):
     errors=("REGISTRY_READ_FAILED",),
     tool="skills",
     tool_alias="list_skills",
-    examples=("clawperator skills list",),
 )
 def list_all(params: ListSkillsParams, caller: "Caller") -> SkillList:
     return _found(params.registry, caller, app=params.app, intent=params.intent, keyword=params.keyword)
@@ -251,8 +244,7 @@ class NewSkillParams(Params, frozen=True, kw_only=True):
     skill: SkillId
     summary: Annotated[str | UnsetType, about("one sentence about the skill", metavar="<text>")] = UNSET
     recording_context: Annotated[
-        FilePath | UnsetType,
-        about("export of a recording, kept as evidence", metavar="<export.json>", path="in"),
+        FilePath | UnsetType, about("export of a recording, kept as evidence", metavar="<export.json>", path="in")
     ] = UNSET
     registry: RegistryFile = UNSET
 
@@ -326,8 +318,7 @@ class RunSkillParams(Params, frozen=True, kw_only=True):
         about("arguments of the script, by position or by name", word=2, metavar="-- <argument>"),
     ] = []
     timeout_ms: Annotated[
-        Annotated[int, Meta(ge=1, le=_MAX_TIMEOUT_MS)] | UnsetType,
-        about("timeout in ms", rare=True, not_cli=True),
+        Annotated[int, Meta(ge=1, le=_MAX_TIMEOUT_MS)] | UnsetType, about("timeout in ms", rare=True, not_cli=True)
     ] = UNSET
     expect_contains: Annotated[
         str | UnsetType, about("text that the output must contain", metavar="<text>", rare=True)
@@ -346,13 +337,7 @@ class RunSkillParams(Params, frozen=True, kw_only=True):
         ),
     ] = []
     pass_env: Annotated[
-        list[str],
-        about(
-            "variable that the skill also receives",
-            metavar="<name>",
-            raises="full",
-            cli_only=True,
-        ),
+        list[str], about("variable that the skill also receives", metavar="<name>", raises="full", cli_only=True)
     ] = []
     registry: TrustedRegistryFile = UNSET
 
@@ -436,7 +421,6 @@ def _words(args: list[str] | dict[str, str | int | float | bool]) -> tuple[str, 
     purpose="Install the published skills with git.",
     level="full",
     text=_LISTINGS + "synced_blocks",
-    examples=("clawperator skills install",),
 )
 def install(_: NoParams, __: "Caller") -> "SyncedSkills":
     from clawperator.skills.registry import install_skills
@@ -450,14 +434,7 @@ class UpdateSkillsParams(Params, frozen=True, kw_only=True):
     ref: Annotated[str, about("branch, tag or commit")] = "main"
 
 
-@operation(
-    "skills update",
-    _SYNCED,
-    level="full",
-    subject="ref",
-    text=_LISTINGS + "synced_blocks",
-    examples=("clawperator skills update",),
-)
+@operation("skills update", _SYNCED, level="full", subject="ref", text=_LISTINGS + "synced_blocks")
 def update(params: UpdateSkillsParams, _: "Caller") -> "SyncedSkills":
     from clawperator.skills.registry import sync_skills
 

@@ -55,10 +55,7 @@ class ReportSuite(Struct, frozen=True):
 
 
 def with_report(
-    call: Call,
-    run: Callable[[], CommandResult],
-    describe: Callable[[Document], ReportSuite],
-    path: str,
+    call: Call, run: Callable[[], CommandResult], describe: Callable[[Document], ReportSuite], path: str
 ) -> CommandResult:
     """Run a command and write its report to a file, however the command ends.
 

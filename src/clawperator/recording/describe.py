@@ -27,16 +27,7 @@ from clawperator.recording.heuristics import id_name
 from clawperator.recording.writing import open_output, pretty_json
 
 StepKind = Literal[
-    "open_app",
-    "screen",
-    "dialog",
-    "click",
-    "enter_text",
-    "choose_suggestion",
-    "scroll",
-    "back",
-    "home",
-    "recents",
+    "open_app", "screen", "dialog", "click", "enter_text", "choose_suggestion", "scroll", "back", "home", "recents"
 ]
 _MAX_LINES = 200  # of the text for people; the document has all steps
 _SHORTEST_TYPED = 3  # shorter texts are part of too many labels

@@ -69,11 +69,7 @@ def repair_recording(source: str, out: str | None = None) -> RepairResult:
             hint = "The header names the session of the events. Pull the recording again."
             raise ClawError(_CODE, message, hint=hint, operation="repair", target=source)
     return RepairResult(
-        outputFile=target,
-        sessionId=header.sessionId,
-        eventCount=kept,
-        droppedCount=dropped_count,
-        dropped=dropped,
+        outputFile=target, sessionId=header.sessionId, eventCount=kept, droppedCount=dropped_count, dropped=dropped
     )
 
 

@@ -35,17 +35,7 @@ from clawperator.report.builder import (
     compared_screens,
     error_facts,
 )
-from clawperator.report.page import (
-    MAX_OUTPUT,
-    TONES,
-    PageList,
-    PageRow,
-    Tone,
-    Verdict,
-    filled,
-    plural,
-    seconds,
-)
+from clawperator.report.page import MAX_OUTPUT, TONES, PageList, PageRow, Tone, Verdict, filled, plural, seconds
 
 STEPS, CHECKPOINTS, ACTIONS, OUTPUT = "Steps", "Checkpoints", "Actions", "Output"
 

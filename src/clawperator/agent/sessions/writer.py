@@ -186,13 +186,7 @@ class OpenSession:
     """
 
     def __init__(
-        self,
-        directory: str,
-        session_id: str,
-        descriptor: int,
-        records: SessionRecords,
-        *,
-        resumed: bool,
+        self, directory: str, session_id: str, descriptor: int, records: SessionRecords, *, resumed: bool
     ) -> None:
         self.session_id = session_id
         self.path = os.path.join(directory, session_id + SUFFIX)

@@ -238,9 +238,7 @@ class PlannedAction(Struct, frozen=True, forbid_unknown_fields=True):
 
 class RunExecutionParams(Struct, frozen=True, forbid_unknown_fields=True):
     actions: Annotated[
-        list[PlannedAction],
-        Meta(min_length=1, max_length=MAX_EXECUTION_ACTIONS),
-        about("actions in order"),
+        list[PlannedAction], Meta(min_length=1, max_length=MAX_EXECUTION_ACTIONS), about("actions in order")
     ]
     timeoutMs: Annotated[TimeoutMs, Meta(description="timeout of the whole execution, in ms")] | UnsetType = UNSET
 

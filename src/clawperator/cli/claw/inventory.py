@@ -6,12 +6,7 @@ from typing import Any
 import msgspec
 
 from clawperator._base.text import printable
-from clawperator.agent.inventory.inventory import (
-    InventoryEntry,
-    command_inventory,
-    filter_tools,
-    tool_inventory,
-)
+from clawperator.agent.inventory.inventory import InventoryEntry, command_inventory, filter_tools, tool_inventory
 from clawperator.cli.claw.command_line import text_of
 from clawperator.cli.claw.dispatch import Response, failure
 from clawperator.cli.parsing import ParsedArguments

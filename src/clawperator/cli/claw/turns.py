@@ -18,13 +18,7 @@ from clawperator.agent.sessions.records import Usage, is_session_file, is_sessio
 from clawperator.agent.turns.conversation import RunRequest, RunResult, run_request
 from clawperator.agent.turns.events import EventStream
 from clawperator.agent.turns.results import TurnResult, observe_stop
-from clawperator.cli.claw.command_line import (
-    acting_options,
-    chosen_session,
-    directory,
-    prints_text,
-    text_of,
-)
+from clawperator.cli.claw.command_line import acting_options, chosen_session, directory, prints_text, text_of
 from clawperator.cli.claw.dispatch import Response, failure, not_found_members
 from clawperator.cli.console import ignore_signals, interrupt_on_signals
 from clawperator.cli.parsing import ParsedArguments, parse_error
@@ -90,11 +84,7 @@ def _run(call: "_Call", beat: float) -> Response:
     arguments, request = call.arguments, call.request
     deadline = TurnDeadline(given(call.params.timeout_seconds))
     try:
-        with (
-            _open_events(call) as events,
-            events.heartbeat(beat),
-            interrupt_on_signals(deadline.cancel),
-        ):
+        with _open_events(call) as events, events.heartbeat(beat), interrupt_on_signals(deadline.cancel):
             result = run_request(request, deadline, events, call.notes, ignore_signals)
         ignore_signals()
     except KeyboardInterrupt:  # before the first turn

@@ -293,11 +293,6 @@ ROUTES: tuple[HttpRoute, ...] = (
     ),
     # Schemas
     _route("GET /schemas", "List the documents that have a JSON Schema.", _get_schemas),
-    _route(
-        "GET /schemas/{name}",
-        "The JSON Schema of a document.",
-        _get_schema,
-        errors=("SCHEMA_NOT_FOUND",),
-    ),
+    _route("GET /schemas/{name}", "The JSON Schema of a document.", _get_schema, errors=("SCHEMA_NOT_FOUND",)),
     *operation_routes(),
 )

@@ -27,9 +27,7 @@ class McpClientFormat(Struct, frozen=True):
 CLIENTS: Mapping[str, McpClientFormat] = {
     "claude-code": McpClientFormat("Claude Code", ".mcp.json in the project"),
     "claude-desktop": McpClientFormat(
-        "Claude Desktop",
-        "claude_desktop_config.json (Settings, Developer, Edit Config)",
-        needs_folder=True,
+        "Claude Desktop", "claude_desktop_config.json (Settings, Developer, Edit Config)", needs_folder=True
     ),
     "cursor": McpClientFormat("Cursor", ".cursor/mcp.json in the project, or ~/.cursor/mcp.json"),
     "vscode": McpClientFormat("VS Code", ".vscode/mcp.json in the project", "servers"),

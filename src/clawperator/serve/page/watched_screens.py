@@ -277,11 +277,7 @@ class WatchedScreens:
                 hint = "Close the page of another device, then try again."
                 raise ClawError("SERVER_BUSY", message, hint=hint, operation="serve")
             live = WatchedScreen(
-                serial,
-                make_source(),
-                self._publish,
-                read_only=self._is_read_only,
-                can_reset=self._can_reset,
+                serial, make_source(), self._publish, read_only=self._is_read_only, can_reset=self._can_reset
             )
             self._screens[serial] = live
             threading.Thread(target=live.run, args=(self._policy,), name=f"live-{serial}", daemon=True).start()

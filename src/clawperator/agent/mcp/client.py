@@ -245,7 +245,6 @@ class ServerConnection:
         """Keep a session with the server at the URL until this task is cancelled."""
         limits = self._server.timeouts
         timeout = httpx2.Timeout(max(limits.initialize, limits.list, limits.call), connect=limits.initialize)
-        info = types.Implementation(name="clawperator", version=__version__)
         client = httpx2.AsyncClient(headers=dict(self._variables), timeout=timeout, transport=self._transport)
         async with (
             client,
@@ -253,11 +252,15 @@ class ServerConnection:
                 self._server.url, http_client=client, max_sse_event_size=LONGEST_LINE
             ) as streams,
         ):
-            self._dispatcher = _Dispatcher(*streams)
-            async with ClientSession(dispatcher=self._dispatcher, client_info=info) as session:
-                if not started.done():
-                    started.set_result(session)
-                await asyncio.Event().wait()
+            await self._hold_session(_Dispatcher(*streams), started)
+
+    async def _hold_session(self, dispatcher: _Dispatcher, started: asyncio.Future[ClientSession]) -> None:
+        self._dispatcher = dispatcher
+        info = types.Implementation(name="clawperator", version=__version__)
+        async with ClientSession(dispatcher=dispatcher, client_info=info) as session:
+            if not started.done():
+                started.set_result(session)
+            await asyncio.Event().wait()
 
     async def _run(self, started: asyncio.Future[ClientSession]) -> None:
         """Run the process and a session with it until this task is cancelled.
@@ -283,18 +286,13 @@ class ServerConnection:
         assert pipes.stderr is not None
         received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
         outgoing, sent = anyio.create_memory_object_stream[SessionMessage](_MOST_UNREAD)
-        self._dispatcher = _Dispatcher(incoming, outgoing)
-        info = types.Implementation(name="clawperator", version=__version__)
         try:
             async with anyio.create_task_group() as tasks, received, incoming, outgoing, sent:
                 tasks.start_soon(self._read, pipes.stdout, received, sent)
                 tasks.start_soon(self._write, pipes.stdin, received, sent)
                 tasks.start_soon(self._read_stderr, pipes.stderr)
                 try:
-                    async with ClientSession(dispatcher=self._dispatcher, client_info=info) as session:
-                        if not started.done():
-                            started.set_result(session)
-                        await asyncio.Event().wait()
+                    await self._hold_session(_Dispatcher(incoming, outgoing), started)
                 finally:
                     pipes.stdin.close()
                     if not await self._exits(self._grace):

@@ -17,7 +17,6 @@ from clawperator.agent.models.conversation import (
     SentResult,
     StreamedText,
     check_call_count,
-    conversation_messages,
     requested_calls,
     stop_reason,
     token_count,
@@ -36,9 +35,6 @@ _ENDED = ("end_turn", "tool_use", "stop_sequence")
 
 class AnthropicBrain(ModelBrain):
     name = "anthropic"
-
-    def _initial_messages(self, request: BrainRequest) -> list[Message]:
-        return conversation_messages(request)
 
     def _ask(
         self, messages: Sequence[Message], settled: int, tools: Sequence[ToolDefinition], request: BrainRequest

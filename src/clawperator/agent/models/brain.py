@@ -32,6 +32,7 @@ from clawperator.agent.models.conversation import (
     Reply,
     RequestedCall,
     SentResult,
+    conversation_messages,
 )
 from clawperator.agent.models.http import (
     ModelRequest,
@@ -87,9 +88,9 @@ class ModelBrain(ABC):
         self._config = config
         self._timeouts = timeouts or ModelTimeouts()
 
-    @abstractmethod
     def _initial_messages(self, request: BrainRequest) -> list[Message]:
         """The conversation up to the prompt."""
+        return conversation_messages(request)
 
     @abstractmethod
     def _ask(

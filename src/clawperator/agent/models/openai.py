@@ -17,7 +17,6 @@ from clawperator.agent.models.conversation import (
     SentResult,
     StreamedText,
     check_call_count,
-    conversation_messages,
     requested_calls,
     stop_reason,
     token_count,
@@ -35,7 +34,7 @@ class OpenAIBrain(ModelBrain):
     name = "openai"
 
     def _initial_messages(self, request: BrainRequest) -> list[Message]:
-        return [{"role": "system", "content": SYSTEM_PROMPT}, *conversation_messages(request)]
+        return [{"role": "system", "content": SYSTEM_PROMPT}, *super()._initial_messages(request)]
 
     def _ask(
         self, messages: Sequence[Message], settled: int, tools: Sequence[ToolDefinition], request: BrainRequest

@@ -21,7 +21,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline
-from clawperator._base.files import file_error, try_lock, unlock, why
+from clawperator._base.files import closing, file_error, try_lock, unlock, why
 from clawperator._base.text import Grammar
 from clawperator.errors import ClawError
 
@@ -476,11 +476,8 @@ def map_texts(record: TurnRecord, text: Callable[[str], str], value: Callable[[A
 
 def is_session_file(path: str) -> bool:
     """Whether a file starts like a session, wherever it is. Links are followed."""
-    with suppress(OSError, ValueError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            return is_file and os.pread(descriptor, len(META_BEGIN), 0) == META_BEGIN
-        finally:
-            os.close(descriptor)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    with suppress(OSError, ValueError), closing(os.open(path, flags)) as descriptor:
+        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        return is_file and os.pread(descriptor, len(META_BEGIN), 0) == META_BEGIN
     return False

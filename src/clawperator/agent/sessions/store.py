@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clawperator._base.deadline import Deadline
-from clawperator._base.files import make_private_folder, why
+from clawperator._base.files import closing, make_private_folder, why
 from clawperator.agent.sessions.records import (
     DEFAULT_DIRECTORY,
     LEGACY_SUFFIX,
@@ -95,11 +95,8 @@ class LoadedSession(Struct, frozen=True, kw_only=True):
 
 def load_file(session_id: str, path: str) -> LoadedSession:
     """Load a session file. ``OSError`` when it cannot be read, ``SESSION_LOAD_FAILED`` when it is damaged."""
-    descriptor = open_file(path)
-    try:
+    with closing(open_file(path)) as descriptor:
         return _read(session_id, path, descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _read(session_id: str, path: str, descriptor: int) -> LoadedSession:
@@ -150,14 +147,13 @@ def summarise_file(session_id: str, path: str) -> SessionSummary | None:
     except OSError as e:
         return None if is_absent(e) else replace(summary, valid=False, problem=unreadable(path, e).message)
     try:
-        with suppress(OSError):  # without lock support there are no writers
-            summary = replace(summary, stopped=not is_held(descriptor))
-        loaded = _read(session_id, path, descriptor)
+        with closing(descriptor):
+            with suppress(OSError):  # without lock support there are no writers
+                summary = replace(summary, stopped=not is_held(descriptor))
+            loaded = _read(session_id, path, descriptor)
     except (OSError, ClawError) as e:
         error = unreadable(path, e) if isinstance(e, OSError) else e
         return replace(summary, valid=False, problem=error.message)
-    finally:
-        os.close(descriptor)
     counts = dict.fromkeys(("messages_count", "message_count"), loaded.messages_count)
     return replace(summary, created_at=loaded.created_at, prompt_count=loaded.prompt_count, **counts)
 

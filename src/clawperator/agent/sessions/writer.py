@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 from msgspec.structs import replace
 
-from clawperator._base.files import AtomicFile, file_error, is_part, open_regular
+from clawperator._base.files import AtomicFile, closing, file_error, is_part, open_regular
 from clawperator.agent.redaction import Redactor, host_secrets, map_strings, prompt_secrets
 from clawperator.agent.sessions.records import (
     EVIDENCE_SUFFIX,
@@ -135,12 +135,9 @@ class EvidenceFolder:
 
 def sync_folder(path: str) -> None:
     """Sync the entries of a folder to disk. Some file systems do not support it."""
-    with suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    with suppress(OSError), closing(os.open(path, flags)) as descriptor:
+        os.fsync(descriptor)
 
 
 def _file_name(kind: str) -> str:

@@ -346,7 +346,6 @@ def screen_lines(step: dict[str, Any]) -> list[str]:
     data = step["data"]
     if data.get("actual_format") in ("outline", "outline_changes", "json"):
         return str(data.get("text", "")).splitlines()
-    from clawperator._base.typed import convert
     from clawperator.api.snapshot import read_snapshot
     from clawperator.contract.results import StepResult
     from clawperator.ui.outline import outline_of, render_outline

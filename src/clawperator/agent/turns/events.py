@@ -33,35 +33,19 @@ class Stage(Struct, frozen=True):
     order: int
 
 
-STAGES: tuple[Stage, ...] = tuple(
-    Stage(*row, order)
-    for order, row in enumerate(
-        (
-            ("settings", "Settings", "Read and merge the settings of the user and the folder."),
-            (
-                "inventory",
-                "Inventory",
-                "Collect commands, tools, skills, plugins and MCP servers. A broken one is a warning.",
-            ),
-            (
-                "policy",
-                "Policy",
-                "Combine settings and flags into the policy: allowed, denied and confirmed tools.",
-            ),
-            ("session", "Session", "Create or resume the session and lock it against other writers."),
-            ("phone", "Phone", "Note the selected phone. It is resolved when the first tool needs it."),
-            ("brain", "Brain", "Select the brain: offline, or a model."),
-            ("route", "Routing", "Match the prompt with the inventory, offline, once for all turns."),
-            (
-                "turn",
-                "Turn",
-                "Run the brain and its tool calls within policy, deadline and limits; collect evidence.",
-            ),
-            ("commit", "Commit", "Write the turn and its evidence to the session atomically and sync it to disk."),
-        ),
-        1,
-    )
+_COLLECT = "Collect commands, tools, skills, plugins and MCP servers. A broken one is a warning."
+_STAGES = (
+    ("settings", "Settings", "Read and merge the settings of the user and the folder."),
+    ("inventory", "Inventory", _COLLECT),
+    ("policy", "Policy", "Combine settings and flags into the policy: allowed, denied and confirmed tools."),
+    ("session", "Session", "Create or resume the session and lock it against other writers."),
+    ("phone", "Phone", "Note the selected phone. It is resolved when the first tool needs it."),
+    ("brain", "Brain", "Select the brain: offline, or a model."),
+    ("route", "Routing", "Match the prompt with the inventory, offline, once for all turns."),
+    ("turn", "Turn", "Run the brain and its tool calls within policy, deadline and limits; collect evidence."),
+    ("commit", "Commit", "Write the turn and its evidence to the session atomically and sync it to disk."),
 )
+STAGES: tuple[Stage, ...] = tuple(Stage(*row, order) for order, row in enumerate(_STAGES, 1))
 NOTE = "Stages run in this order. A turn that does not reach commit is not part of the session."
 
 

@@ -32,30 +32,14 @@ class StoppedWork(Struct, frozen=True):
     observed: bool
     running: "tuple[RunningExecution, ...]" = ()
 
-    def error(  # noqa: PLR0913 - the fields of one error
-        self,
-        code: str,
-        message: str,
-        *,
-        operation: str,
-        target: str,
-        after_effect: bool = False,
-        details: Mapping[str, Any] | None = None,
-    ) -> ClawError:
-        """The error of the stopped work, with what still runs."""
-        facts = dict(details or {})
-        if self.running:
-            message = "; ".join((message, *(execution.describe() for execution in self.running)))
-            facts["running"] = msgspec.to_builtins(self.running)
-        return ClawError(
-            code,
-            message,
-            hint=_STILL_RUNNING if self.running else None,
-            details=facts or None,
-            operation=operation,
-            target=target,
-            after_effect=after_effect or bool(self.running),
-        )
+    def error(self, code: str, message: str, **fields: Any) -> ClawError:
+        """The error of the stopped work, with what still runs. ``fields`` are those of a ``ClawError``."""
+        error = ClawError(code, message, **fields)
+        if not self.running:
+            return error
+        message = "; ".join((message, *(execution.describe() for execution in self.running)))
+        details = {**(error.details or {}), "running": msgspec.to_builtins(self.running)}
+        return error.with_(message=message, hint=_STILL_RUNNING, details=details, after_effect=True)
 
 
 def observe_stop(*, ended: bool) -> StoppedWork:

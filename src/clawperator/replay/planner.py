@@ -274,17 +274,15 @@ class _Planner:
         assert target is not None
         if screen.marks is None:
             self.warnings.append(f"seq {tap.seq}: the click has no snapshot, so it has fewer locators")
-        self.steps.append(
-            ReplayStep(
-                seq=tap.seq,
-                last_seq=tap.seq if tap.filled_seq is None else tap.filled_seq,
-                kind="click",
-                package=tap.package,
-                target=target,
-                was_scrolled_to=bool(self._scrolled),
-                scrolls=self._search_directions(tap.package),
-                changes=None if tap.filled is None else True,
-            )
+        self._append(
+            tap,
+            "click",
+            last_seq=tap.seq if tap.filled_seq is None else tap.filled_seq,
+            package=tap.package,
+            target=target,
+            was_scrolled_to=bool(self._scrolled),
+            scrolls=self._search_directions(tap.package),
+            changes=None if tap.filled is None else True,
         )
         self._touched = screen.digest
         if target.is_field or screen.marks is None:
@@ -296,17 +294,9 @@ class _Planner:
         field = self._field if self._field and self._field.package == text.package else None
         if text.field and (field is None or field.resource_id != text.field):
             field = RecordedTarget(package=text.package, resource_id=text.field, is_field=True)
-        self.steps.append(
-            ReplayStep(
-                seq=text.seq,
-                last_seq=text.last_seq,
-                kind="enter_text",
-                package=text.package,
-                target=field,
-                text=text.text,
-                secret=text.is_masked or (field is not None and field.is_password),
-            )
-        )
+        secret = text.is_masked or (field is not None and field.is_password)
+        found = {"package": text.package, "target": field, "text": text.text, "secret": secret}
+        self._append(text, "enter_text", last_seq=text.last_seq, **found)
         self._typing = text
 
     def _key(self, key: UserKey) -> None:
@@ -321,17 +311,8 @@ class _Planner:
             elif not self.steps:
                 self._begin(key, "")
             self._touch(key)
-        is_inferred = key.source in ("window", "gesture")
-        self.steps.append(
-            ReplayStep(
-                seq=key.seq,
-                last_seq=key.seq,
-                kind="press",
-                key=key.key,
-                hides_keyboard=key.hides_keyboard,
-                note=f"inferred: {key.why}" if is_inferred else "",
-            )
-        )
+        note = f"inferred: {key.why}" if key.source in ("window", "gesture") else ""
+        self._append(key, "press", key=key.key, hides_keyboard=key.hides_keyboard, note=note)
         self._typing = None
 
     def _search_directions(self, package: str) -> tuple[Direction, ...]:
@@ -368,16 +349,12 @@ class _Planner:
     def _begin(self, action: UserAction, package: str) -> None:
         """Go to where the recording begins."""
         at_home = not package or is_launcher(package)
-        self.steps.append(
-            ReplayStep(
-                seq=action.seq,
-                last_seq=action.seq,
-                kind="press" if at_home else "open_app",
-                key="home" if at_home else None,
-                package=package,
-                note=_START_NOTE,
-            )
-        )
+        key = "home" if at_home else None
+        self._append(action, "press" if at_home else "open_app", key=key, package=package, note=_START_NOTE)
+
+    def _append(self, action: UserAction, kind: ReplayAction, **more: Any) -> None:
+        """Add the step of an action."""
+        self.steps.append(ReplayStep(**{"seq": action.seq, "last_seq": action.seq, "kind": kind, **more}))
 
     def _amend(self, **changes: object) -> None:
         self.steps[-1] = replace(self.steps[-1], **changes)

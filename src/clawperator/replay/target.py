@@ -4,7 +4,7 @@ Locators are tried in the order of how long they usually stay valid. One that ma
 that matches several does not choose among them, unless the position on the screen may decide.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Literal
 
 from msgspec import Struct
@@ -106,7 +106,8 @@ def matching_nodes(name: LocatorName, target: RecordedTarget, screen: Snapshot) 
         return found
     # A label whose row takes the click, though the row does not begin with it. A heading has no such row.
     labelled = [node for node in nodes if node.label and matches(node, target)]
-    return _unique(node for node in map(click_taker, labelled) if _takes_clicks(node) or not target.is_clickable)
+    takers = (node for node in map(click_taker, labelled) if _takes_clicks(node) or not target.is_clickable)
+    return list({id(node): node for node in takers}.values())
 
 
 def click_taker(node: Node) -> Node:
@@ -188,7 +189,3 @@ def _recorded_node(target: RecordedTarget, screen: Snapshot) -> Node | None:
     label = target.text or target.description
     labelled = [node for node in same_id if _takes_clicks(node) and first_label(node) == label]
     return labelled[0] if len(labelled) == 1 else None
-
-
-def _unique(nodes: Iterable[Node]) -> list[Node]:
-    return list({id(node): node for node in nodes}.values())

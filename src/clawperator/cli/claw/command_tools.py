@@ -37,6 +37,8 @@ _STREAMING = ("logs", "watch", "serve", "mcp")
 _LONGEST_LINE = 64 * 1024  # shlex takes quadratic time for a long word
 
 Run = Callable[[ToolContext], ToolResult]
+# A parsed command: what the policy decides on, its function, and whether that passes the gate.
+_Parts = tuple[PolicyEntry, Run, bool]
 
 
 class CommandContext(Struct, frozen=True):
@@ -52,27 +54,19 @@ class CommandContext(Struct, frozen=True):
     folder: WorkingFolder = WorkingFolder()
 
 
-class _Parts(Struct, frozen=True):
-    """A parsed command: what the policy decides on, and its function."""
-
-    entry: PolicyEntry
-    run: Run
-    is_gated: bool = False
-
-
 def prepare(entry: InventoryEntry, prompt: str, context: CommandContext) -> Tool:
     """A command with its arguments as a tool. The prompt holds the words after the command's name in a shell."""
-    parts = _parts(entry, _split(prompt, entry.name), prompt, context)
+    own, run, is_gated = _parts(entry, _split(prompt, entry.name), prompt, context)
     return Tool(
         name=entry.name,
         responsibility=entry.responsibility,
         source_hint=entry.source_hint,
-        level=parts.entry.level,
+        level=own.level,
         schema=lambda: {"type": "object"},
-        run=lambda _, tools: parts.run(tools),
+        run=lambda _, tools: run(tools),
         family=entry.family,
-        own_entry=lambda: parts.entry,
-        is_gated=parts.is_gated,
+        own_entry=lambda: own,
+        is_gated=is_gated,
     )
 
 
@@ -92,11 +86,11 @@ def _parts(entry: InventoryEntry, words: list[str], prompt: str, context: Comman
         params = {"skill": entry.name, "args": words}
         subjects, others = (entry.name, shlex.join(words)), ("run_skill",)
         own = PolicyEntry(entry.name, entry.level, (), lambda _: subjects, lambda _: others, others)
-        return _Parts(own, lambda tools: run_operation(find_operation("skills run"), params, tools))
+        return own, lambda tools: run_operation(find_operation("skills run"), params, tools), False
     if entry.family == "plugin":
         plugin = next(plugin for plugin in context.plugins if plugin.name == entry.name)
         own = PolicyEntry(entry.name, entry.level, (), lambda _: (shlex.join(words),))
-        return _Parts(own, lambda tools: _run_plugin(plugin, prompt, tools))
+        return own, lambda tools: _run_plugin(plugin, prompt, tools), False
     program, *path = entry.argv
     if program == "claw":
         return _claw_parts(path[0], words, context)
@@ -106,7 +100,7 @@ def _parts(entry: InventoryEntry, words: list[str], prompt: str, context: Comman
     options, rest = split_globals(words, command)
     if options.help:
         own = PolicyEntry(entry.name, "read-only", entry.aliases, performs=lambda _: command.tools)
-        return _Parts(own, lambda _: _help(title))
+        return own, lambda _: _help(title), False
     parsed = read_arguments(command, rest, title)
     line = Call(title, parsed, replace(options, json=True, pretty=False), Console("error"))
     return _operation_parts(line) if command.is_operation else _action_parts(line, context.folder)
@@ -126,7 +120,7 @@ def _operation_parts(line: Call) -> _Parts:
             return failed_result(ClawError("USAGE", message, hint=hint, operation="stream", target=line.name))
         return _run_command(replace(line, caller=caller), tools)
 
-    return _Parts(policy_entry(operation, params, CLI), run, is_gated=True)
+    return policy_entry(operation, params, CLI), run, True
 
 
 def _streams(line: Call) -> bool:
@@ -188,7 +182,7 @@ def _action_parts(line: Call, folder: WorkingFolder) -> _Parts:
         )
         return run_approved(approve_line(plan, call_), context, timeout_ms=plan.execution.timeoutMs)
 
-    return _Parts(own, run, is_gated=True)
+    return own, run, True
 
 
 def _run_plugin(plugin: Plugin, prompt: str, tools: ToolContext) -> ToolResult:
@@ -211,7 +205,7 @@ def _claw_parts(name: str, words: list[str], context: CommandContext) -> _Parts:
     assert command is not None
     confined = confined_arguments(arguments, context.folder, name)
     own = policy_entry(find_claw_operation(command.name), read_claw_params(arguments), CLI)
-    return _Parts(own, lambda tools: _run_claw(confined, context, tools), is_gated=True)
+    return own, lambda tools: _run_claw(confined, context, tools), True
 
 
 def _run_claw(arguments: ParsedArguments, context: CommandContext, tools: ToolContext) -> ToolResult:

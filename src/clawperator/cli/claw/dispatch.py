@@ -6,6 +6,7 @@ is that of the process: 0, 1 for errors, 2 when the time limit was exceeded.
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -154,13 +155,12 @@ def _print_error(text: str) -> None:
 def _document(response: Response, command: str) -> tuple[bytes, int]:
     """The document of a response and its exit code. A response that cannot be encoded becomes an error."""
     try:
-        return _render(response, command), response.exit_code
-    except KeyboardInterrupt:  # the work is done, so report it
-        return _render(response, command), response.exit_code
+        with suppress(KeyboardInterrupt):  # the work is done, so report it
+            return _render(response, command), response.exit_code
     except Exception as e:  # noqa: BLE001 - NaN, or a defect
         message = f"cannot encode the response: {type(e).__name__}: {e}"
         response = failure(ClawError("UNKNOWN", message, operation="render"), command)
-        return _render(response, command), response.exit_code
+    return _render(response, command), response.exit_code
 
 
 def _render(response: Response, command: str) -> bytes:

@@ -37,6 +37,8 @@ _STEP_TIMEOUTS = (
     *("COMMAND_TIMEOUT", "RESULT_ENVELOPE_TIMEOUT", "NAVIGATION_TIMEOUT", "SKILL_EXECUTION_TIMEOUT"),
     "INTERRUPTED",
 )
+# The flags that a nested claw call inherits, besides the policy.
+_INHERITED_FLAGS = ("--device", "--operator-package", "--backend", "--allow-scheme", "--pass-env")
 
 _Act = Callable[[], ToolResult]
 
@@ -111,20 +113,14 @@ def _command_call(job: _Job, deadline: TurnDeadline) -> Iterator[_Act]:
     job.warnings += inventory.warnings
     entry = inventory.find(job.name)
     job.name, job.source_hint = entry.name, entry.source_hint
-    folder = options.tool_context(deadline).working_folder
-    context = CommandContext(plugins.plugins, _inherited_flags(job.arguments), options.asker is None, folder)
+    flags = {flag: job.arguments.all(flag) for flag in _INHERITED_FLAGS}
+    context = CommandContext(plugins.plugins, flags, options.asker is None, options.working_folder)
     with assemble(options, deadline, EventStream(""), with_mcp=False) as parts:
         job.warnings += parts.warnings
         command = prepare(entry, job.text, context)
         job.is_read_only = command.level == "read-only"
         own = ToolRegistry([command], parts.policy, asker=options.asker)
         yield lambda: own.call(ToolCall(entry.name, {}), options.tool_context(deadline))
-
-
-def _inherited_flags(arguments: ParsedArguments) -> dict[str, tuple[str, ...]]:
-    """The flags that a nested claw call inherits, besides the policy."""
-    flags = ("--device", "--operator-package", "--backend", "--allow-scheme", "--pass-env")
-    return {flag: arguments.all(flag) for flag in flags}
 
 
 def _params(payload: str, tool: str) -> dict[str, Any]:

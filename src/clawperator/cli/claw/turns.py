@@ -231,13 +231,10 @@ def _payload(call: _Call, result: RunResult | None) -> dict[str, Any]:
             "routed_matches": matches,
             "persisted_session_path": path,
         }
-    return {**own, **_common(call, result)}
-
-
-def _common(call: _Call, result: RunResult | None) -> dict[str, Any]:
     used = result.usage if result else Usage()
     return {
-        "session_id": result.session_id if result else call.request.session_id,
+        **own,
+        "session_id": result.session_id if result else request.session_id,
         "correlation_id": call.correlation_id,
         "brain": call.params.brain,
         "permissions": dict(result.policy) if result else None,
@@ -257,13 +254,9 @@ def _respond(call: _Call, result: RunResult) -> Response:
     if error is None:
         return Response(payload, text, warnings=warnings)
     failed = failure(error, call.arguments.name, payload, warnings=warnings)
-    if _is_quiet(call):
+    if isinstance(call.params, BootstrapParams) and call.params.quiet:
         return failed
     return replace(failed, text=f"{text}\n{failed.payload['error']['hint']}", to_stderr=False)
-
-
-def _is_quiet(call: _Call) -> bool:
-    return isinstance(call.params, BootstrapParams) and call.params.quiet
 
 
 def _text(call: _Call, result: RunResult) -> str:

@@ -32,7 +32,8 @@ def execution_blocks(result: ExecutionResult, plan: Plan | None) -> Iterator[Blo
             yield (head, Painted("failed", "red"), f": {step.data.get('error', 'UNKNOWN')}")
             continue
         action = actions.get(step.id)
-        if _is_content(step):
+        # Asked for its content: a screen, texts, matches, log lines.
+        if is_snapshot(step.actionType) or _content_renderer(step.data) is not None:
             yield head + _message(step, action)
             yield from _indented(_step_blocks(step, action))
         else:
@@ -49,11 +50,6 @@ def _indented(blocks: Iterator[Block]) -> Iterator[Block]:
             yield Table(block.columns, block.rows, block.indent + 3)
         elif not isinstance(block, Fields):  # a line
             yield ("   ", *(block if isinstance(block, tuple) else (block,)))
-
-
-def _is_content(step: StepResult) -> bool:
-    """Whether the step is asked for its content: a screen, texts, matches, log lines."""
-    return is_snapshot(step.actionType) or _content_renderer(step.data) is not None
 
 
 def _step_blocks(step: StepResult, action: Action | None) -> Iterator[Block]:

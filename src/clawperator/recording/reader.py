@@ -147,19 +147,16 @@ class Recording:
         """
         try:
             self.gaps = SeqGaps()
-            return build(self._events(in_order_only=True))
+            return build(self.in_file_order(in_order_only=True))
         except _OutOfOrder:
             self.out_of_order = True
         index = _SeqIndex()
-        for event in self._events():
+        for event in self.in_file_order():
             index.add(event.seq, self._offset, self._line_size)
         self.gaps = SeqGaps()
         return build(self.gaps.watch(self._read_at(index.lines())))
 
-    def in_file_order(self) -> Iterator[Event]:
-        return self._events()
-
-    def _events(self, *, in_order_only: bool = False) -> Iterator[Event]:
+    def in_file_order(self, *, in_order_only: bool = False) -> Iterator[Event]:
         """Every event in file order, validated. With ``in_order_only`` stop at the first event out of order."""
         self._offset, self._file_line = self._start
         number = 1  # of the line, without blank ones; the header is the first

@@ -22,7 +22,7 @@ from clawperator.serve.access import ServerAccess
 from clawperator.serve.http.auth import Guard
 from clawperator.serve.http.calls import Services, Workers, perform
 from clawperator.serve.http.documents import OnDevice, RanExecution
-from clawperator.serve.http.errors import DeviceFailure, error_response, internal_error, success_response
+from clawperator.serve.http.errors import INTERNAL, DeviceFailure, error_response, success_response
 from clawperator.serve.http.executions import naming_requests
 from clawperator.serve.http.requests import (
     BODY_SECONDS,
@@ -180,7 +180,9 @@ class HttpApp:
 
             log_event("serve.http.error", type(e).__name__, level="error", status="500")
             trace("".join(traceback.format_exception(e)))  # with --verbose
-            await exchange.fail(error_response(internal_error()), receive)
+            # What was wrong is in the log, not in the response.
+            unknown = ClawError(INTERNAL, "internal error of the server", operation="serve")
+            await exchange.fail(error_response(unknown), receive)
         finally:
             exchange.log()
 

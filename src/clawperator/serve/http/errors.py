@@ -137,8 +137,3 @@ def success_response(answer: Any) -> Response:
     if not body.startswith(b'{"ok":'):
         body = b'{"ok":true' + (b"}" if body == b"{}" else b"," + body[1:])
     return Response(body, media_type="application/json")
-
-
-def internal_error() -> ClawError:
-    """The error of a defect. What was wrong is in the log, not in the response."""
-    return ClawError(INTERNAL, "internal error of the server", operation="serve")

@@ -243,10 +243,8 @@ def close_app(request: d.CloseRequest, call: HttpCall) -> d.DoneAnswer:
     package, params = request.applicationId, {"applicationId": request.applicationId}
     with _acting(request, call, "close_app", params) as (device, *_):
         if package not in list_packages(device):
-            message, hint = (
-                f"{package} is not installed on {device.serial}",
-                "GET /packages lists the installed apps.",
-            )
+            message = f"{package} is not installed on {device.serial}"
+            hint = "GET /packages lists the installed apps."
             raise ClawError("APP_NOT_FOUND", message, hint=hint, target=package)
         force_stop(device, package)
     return _answer(call, _done(device.serial, "close_app", params, ["close", package]))

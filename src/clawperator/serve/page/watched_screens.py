@@ -191,7 +191,8 @@ class WatchedScreen:
             self._note(busy=busy)
             return
         look = self.source.look(self._latest.pictureId if self.screens else "")
-        changes: dict[str, Any] = {"busy": busy, "error": None, "recording": self._recording(look)}
+        recording = look.recording if self.source.is_simulated else active_recording(self.serial)
+        changes: dict[str, Any] = {"busy": busy, "error": None, "recording": recording}
         changes["canRecord"] = look.can_record
         if look.data:
             changes |= self._screen(look, references)
@@ -209,9 +210,6 @@ class WatchedScreen:
         screen = read_screen(look.data, references)
         self.screens = (screen, *self.screens[: _KEPT_SCREENS - 1])
         return {**facts, "screenId": screen.id, "package": screen.package, **screen.document}
-
-    def _recording(self, look: LiveLook) -> str | None:
-        return look.recording if self.source.is_simulated else active_recording(self.serial)
 
     def _user(self) -> LeaseHolder | None:
         conflict = lease_conflict(self.serial)

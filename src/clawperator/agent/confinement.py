@@ -61,10 +61,9 @@ def confine(folder: WorkingFolder, path: str, operation: str, use: Use) -> str:
         whole = os.path.realpath(os.path.join(root, path))
         os.fsencode(whole)
     except (ValueError, OSError):
-        message, hint = f"invalid path {path[:80]!r}", f"Pass a path inside {root}."
-        raise ClawError(
-            "TOOL_PAYLOAD_INVALID", message, hint=hint, operation=operation, target=path[:80]
-        ) from None
+        target, hint = path[:80], f"Pass a path inside {root}."
+        message = f"invalid path {target!r}"
+        raise ClawError("TOOL_PAYLOAD_INVALID", message, hint=hint, operation=operation, target=target) from None
     if not is_inside(whole, root):
         raise _denied(path, f"is outside the folder {root}", operation, root)
     reason = protection(folder, whole) or (program_protection(whole, root) if use == "write" else None)
@@ -94,7 +93,8 @@ def protection(folder: WorkingFolder, path: str) -> str | None:
         return "is in a folder of settings, sessions or product files"
     if set(_identities([path])).intersection(_identities(_protected_settings(folder))):
         return "is a settings file"
-    if is_session_file(path) or any(_is_evidence(parent) for parent in parents):
+    of_evidence = (parent.removesuffix(EVIDENCE_SUFFIX) for parent in parents if parent.endswith(EVIDENCE_SUFFIX))
+    if is_session_file(path) or any(os.path.lexists(session + SUFFIX) for session in of_evidence):
         return "belongs to a session"
     return None
 
@@ -159,10 +159,6 @@ def _identities(paths: Iterable[str]) -> Iterator[_Identity]:
         with suppress(OSError, ValueError):
             about = os.stat(path)
             yield about.st_dev, about.st_ino
-
-
-def _is_evidence(path: str) -> bool:
-    return path.endswith(EVIDENCE_SUFFIX) and os.path.lexists(path.removesuffix(EVIDENCE_SUFFIX) + SUFFIX)
 
 
 def _folded(name: str) -> str:

@@ -51,15 +51,10 @@ _VALUES = ("inner", "double", "single", "bare")
 # Values that describe a field and are not secret.
 _NOT_SECRET = ("", "true", "false", "null", "none")
 
+_PRIVATE = r"[A-Z0-9 ]{0,40}PRIVATE KEY-----"
 # Each with a text that every match contains, which is much faster to search for.
 _SHAPES = (
-    (
-        "PRIVATE KEY-----",
-        (
-            r"(?s:-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?"
-            r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z))"
-        ),
-    ),
+    ("PRIVATE KEY-----", rf"(?s:-----BEGIN {_PRIVATE}.*?(?:-----END {_PRIVATE}|\Z))"),
     ("eyJ", r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*+"),
     ("sk-", r"(?<![A-Za-z0-9_-])sk-[A-Za-z0-9_-]{16,}+"),
     ("k_", r"(?<![A-Za-z0-9_-])[rs]k_(?:live|test)_[A-Za-z0-9]{16,}+"),

@@ -362,9 +362,8 @@ class AndroidPhone(ABC):
         It replaces what the field has, unless ``append``. An empty text empties the field.
         """
         params = {"text": value, "submit": submit, "clear": clear or not value, "append": append or None}
-        return action_result(
-            self._act("enter_text", options, matcher=find_matcher(text, _selector(options)), **params)
-        )
+        matcher = find_matcher(text, _selector(options))
+        return action_result(self._act("enter_text", options, matcher=matcher, **params))
 
     def enter_secret(
         self,
@@ -379,9 +378,8 @@ class AndroidPhone(ABC):
         """Enter the text of an environment variable or of a file. It is in no document, log or result."""
         source = _given(env=env, file=None if file is None else os.fspath(file))
         params = {"textFrom": source, "submit": submit, "clear": clear}
-        return action_result(
-            self._act("enter_text", options, matcher=find_matcher(text, _selector(options)), **params)
-        )
+        matcher = find_matcher(text, _selector(options))
+        return action_result(self._act("enter_text", options, matcher=matcher, **params))
 
     # The name of the command.
     type = enter_text
@@ -425,9 +423,8 @@ class AndroidPhone(ABC):
             maxScrolls=max_scrolls,
             maxDurationMs=limit,
         )
-        return read_scrolled(
-            self._step("scroll_until", params | _expectation(expect, settle=settle), wait_ms=limit)
-        )
+        params |= _expectation(expect, settle=settle)
+        return read_scrolled(self._step("scroll_until", params, wait_ms=limit))
 
     def scroll_and_click(  # noqa: PLR0913 - the parameters of the action
         self,
@@ -451,9 +448,8 @@ class AndroidPhone(ABC):
             clickAfter=True,
             clickType="long_click" if long else None,
         )
-        return read_scrolled(
-            self._step("scroll_and_click", params | _expectation(expect, settle=settle), take=timeout)
-        )
+        params |= _expectation(expect, settle=settle)
+        return read_scrolled(self._step("scroll_and_click", params, take=timeout))
 
     # Reading
 
@@ -692,9 +688,8 @@ class AndroidPhone(ABC):
         if not looks and (unknown := _selector(options)):
             raise TypeError(f"unknown keyword {next(iter(unknown))!r} of {action}")
         after = _expectation(options.get("expect"), settle=options.get("settle", False))
-        return self._step(
-            action, _given(**params) | after, **{"look" if looks else "take": options.get("timeout")}
-        )
+        time = {"look" if looks else "take": options.get("timeout")}
+        return self._step(action, _given(**params) | after, **time)
 
     def _step(
         self,

@@ -200,9 +200,8 @@ def _read_field(field: ParamField, call: Call, words: list[str], own: tuple[str,
     if field.use.switches:
         chosen = [(flag, value) for flag, value, _ in field.use.switches if arguments.has(flag)]
         if len(chosen) > 1:
-            raise invalid(
-                f"{call.name} takes {chosen[0][0]} or {chosen[1][0]}, not both", "Leave one of them out."
-            )
+            message = f"{call.name} takes {chosen[0][0]} or {chosen[1][0]}, not both"
+            raise invalid(message, "Leave one of them out.")
         return chosen[0][1] if chosen else None
     flag = f"--{prefix}{field.flag[2:]}"
     if field.is_switch:
@@ -226,10 +225,8 @@ def _checked_word(field: ParamField, word: str, call: Call) -> str:
     meant = next((name for name in field.choices if word.casefold().startswith(name)), None)
     takes_label = any(one.name == "matcher" for one in ACTION_COMMANDS[call.name].fields)
     label = f" --text {quote(word)}" if takes_label and not meant and not call.arguments.has("--text") else ""
-    raise missing_argument(
-        f"the direction must be one of {', '.join(field.choices)}, not {word!r}",
-        f"Run 'clawperator {call.name} {meant or 'down'}{label}'.",
-    )
+    message = f"the direction must be one of {', '.join(field.choices)}, not {word!r}"
+    raise missing_argument(message, f"Run 'clawperator {call.name} {meant or 'down'}{label}'.")
 
 
 def _value(field: ParamField, flag: str, texts: tuple[str, ...]) -> Any:
@@ -250,9 +247,8 @@ def _value(field: ParamField, flag: str, texts: tuple[str, ...]) -> Any:
 def _pixel(text: str, flag: str) -> int:
     number = read_number(text)
     if not isinstance(number, int) or number < 0:
-        raise invalid(
-            f"{flag} takes two whole numbers from 0 up, not {text!r}", f"Write for example {flag} 540 1200."
-        )
+        message = f"{flag} takes two whole numbers from 0 up, not {text!r}"
+        raise invalid(message, f"Write for example {flag} 540 1200.")
     return number
 
 

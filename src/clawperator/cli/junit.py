@@ -165,23 +165,17 @@ def _seconds(seconds: float) -> str:
 _VERIFICATION = "terminal verification"
 
 
-class SkillRunSuite:
-    """Makes the suite of a skill's run: a case per checkpoint, and one for the verification of its end state.
+def skill_run_suite(skill_id: str, device: str | None, started: datetime, document: Document) -> ReportSuite:
+    """The suite of a printed document of a skill: of a run, or of an error.
 
-    The time of a checkpoint is that since the one before it, or since the object was created.
+    It has a case per checkpoint, and one for the verification of its end state. The time of a checkpoint is that
+    since the one before it, or since the run ``started``.
     """
-
-    def __init__(self, skill_id: str, device: str | None) -> None:
-        self._name = skill_id
-        self._properties = {"deviceId": device} if device else {}
-        self._started = datetime.now(UTC)
-
-    def suite(self, document: Document) -> ReportSuite:
-        """The suite of a printed document: of a run, or of an error."""
-        result = document.get("skillResult")
-        found = _skill_cases(result, document, self._started) if isinstance(result, dict) else []
-        output = document.get("output") or document.get("stdout") or ""
-        return ReportSuite(self._name, tuple(found), self._properties, output, document.get("stderr") or "")
+    result = document.get("skillResult")
+    found = _skill_cases(result, document, started) if isinstance(result, dict) else []
+    output = document.get("output") or document.get("stdout") or ""
+    properties = {"deviceId": device} if device else {}
+    return ReportSuite(skill_id, tuple(found), properties, output, document.get("stderr") or "")
 
 
 def _skill_cases(result: Document, document: Document, started: datetime) -> list[ReportCase]:

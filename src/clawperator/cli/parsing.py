@@ -195,11 +195,8 @@ class ArgvParser:
             raise error
         name = token.partition("=")[0]
         near = similar_name(name, self._flags) if name.startswith("--") else None
-        raise parse_error(
-            f"unrecognized arguments: {token[:_LONGEST_QUOTED]}",
-            self._title,
-            (f"Did you mean {near}? " if near else "") + "Put a word that begins with a dash after '--'.",
-        )
+        hint = (f"Did you mean {near}? " if near else "") + "Put a word that begins with a dash after '--'."
+        raise parse_error(f"unrecognized arguments: {token[:_LONGEST_QUOTED]}", self._title, hint)
 
     def _take(self, flag: Flag, token: str) -> None:
         taken = self._strict_values(flag, token) if self._strict else self._lenient_values(flag, token)
@@ -224,11 +221,8 @@ class ArgvParser:
         if not equals:
             following = self._tokens[self._place : self._place + 1]
             if not following or following[0].startswith("--"):
-                raise parse_error(
-                    f"argument {flag.name}: expected one argument",
-                    self._title,
-                    f"Write {flag.name}=... for a value that begins with dashes.",
-                )
+                hint = f"Write {flag.name}=... for a value that begins with dashes."
+                raise parse_error(f"argument {flag.name}: expected one argument", self._title, hint)
             inline = following[0]
             self._place += 1
         if flag.name in self._values and not flag.repeats and flag not in self._shared:

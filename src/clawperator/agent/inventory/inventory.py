@@ -129,15 +129,9 @@ def tool_inventory(rows: Sequence[Tool]) -> Inventory:
         if _key(row.name) in entries:
             warnings.append(f"tool {row.name!r} of {row.source_hint} ignored: duplicate name")
             continue
+        words = APP_NAMES if row.takes_app_name else ()
         entries[_key(row.name)] = InventoryEntry(
-            "tool",
-            row.name,
-            row.source_hint,
-            row.responsibility,
-            row.family,
-            row.aliases,
-            APP_NAMES if row.takes_app_name else (),
-            row.level,
+            "tool", row.name, row.source_hint, row.responsibility, row.family, row.aliases, words, row.level
         )
     return Inventory("tool", tuple(entries.values()), tuple(warnings))
 

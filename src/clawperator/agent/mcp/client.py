@@ -370,13 +370,10 @@ class ServerConnection:
             details["stderr"] = self._sanitize(self._stderr_text)[-_LONGEST_STDERR:]
         limit = f".timeouts.{_TIMEOUT_SETTINGS[phase]}" if is_late else ""
         setting = f"mcpServers.{self._name}{limit} in {self._server.source or 'the settings'}"
+        message = f"MCP server {self._name} failed: {self._sanitize(message)[:_LONGEST_MESSAGE]}"
+        hint, operation = f"{'Raise' if is_late else 'Correct'} {setting}.", f"mcp.{phase}"
         return ClawError(
-            "MCP_SERVER_FAILED",
-            f"MCP server {self._name} failed: {self._sanitize(message)[:_LONGEST_MESSAGE]}",
-            hint=f"{'Raise' if is_late else 'Correct'} {setting}.",
-            details=details,
-            operation=f"mcp.{phase}",
-            target=self._name,
+            "MCP_SERVER_FAILED", message, hint=hint, details=details, operation=operation, target=self._name
         )
 
     def _sanitize(self, text: str) -> str:

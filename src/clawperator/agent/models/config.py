@@ -336,12 +336,9 @@ def model_config(kind: Kind, *, model: str | None, environ: Mapping[str, str]) -
         return config
     name, bearer = found
     if not base_url.secure and not base_url.is_loopback:
-        raise _not_configured(
-            kind,
-            f"{name} is not sent over plain http to {base_url.host}",
-            [variable],
-            hint=f"Set {variable} to an https URL, or run 'unset {name}' if the service needs no key.",
-        )
+        problem = f"{name} is not sent over plain http to {base_url.host}"
+        hint = f"Set {variable} to an https URL, or run 'unset {name}' if the service needs no key."
+        raise _not_configured(kind, problem, [variable], hint=hint)
     key = environ[name].strip()
     if not _KEY.fullmatch(key):
         raise _not_configured(kind, f"{name} contains characters that are not allowed in a key", [name])
@@ -373,9 +370,8 @@ def _parse_base_url(kind: Kind, variable: str, text: str) -> BaseUrl:
     path = parts.path.rstrip("/")
     fits = parts.scheme in ("http", "https") and host and readable and _KEY.fullmatch(path or "/")
     if not fits or parts.query or parts.fragment:
-        raise _not_configured(
-            kind, f"{variable} must be an http or https URL without query and fragment", [variable]
-        )
+        problem = f"{variable} must be an http or https URL without query and fragment"
+        raise _not_configured(kind, problem, [variable])
     secure = parts.scheme == "https"
     return BaseUrl(secure, host, port or (443 if secure else 80), path)
 

@@ -131,9 +131,8 @@ def damaged(path: str, reason: str, *, hint: str | None = None) -> ClawError:
         hint = f"Run '{claw_command(directory, 'delete-session', session_id)}' to remove it."
         if not is_own_file(session_id, directory) and not is_session_file(path):
             hint = f"It is no session. Run '{claw_command(directory, 'list-sessions')}' to list the sessions."
-    return ClawError(
-        "SESSION_LOAD_FAILED", f"cannot read {path}: {reason}", hint=hint, operation="read", target=path
-    )
+    message = f"cannot read {path}: {reason}"
+    return ClawError("SESSION_LOAD_FAILED", message, hint=hint, operation="read", target=path)
 
 
 def unreadable(path: str, error: OSError | ValueError) -> ClawError:

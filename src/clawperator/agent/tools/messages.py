@@ -119,9 +119,8 @@ def read_text(_: Action, data: Data) -> str:
         texts = msgspec.json.decode(data.get("text", "[]"), type=list[str])
     except (msgspec.DecodeError, RecursionError):
         texts = []
-    listed = ", ".join(one_line(text) for text in texts[:_MOST_LISTED]) + (
-        ", …" if len(texts) > _MOST_LISTED else ""
-    )
+    more = ", …" if len(texts) > _MOST_LISTED else ""
+    listed = ", ".join(map(one_line, texts[:_MOST_LISTED])) + more
     return f"read {len(texts)} texts" + (f": {listed}" if texts else "")
 
 

@@ -239,9 +239,8 @@ class TurnEngine:
         except (ClawError, TurnCancelledError, _BudgetReachedError):
             raise
         except Exception as e:  # a defective brain must not lose the calls that were made
-            raise ClawError(
-                "UNKNOWN", f"the brain {self._brain.name} failed: {type(e).__name__}: {e}", operation="think"
-            ) from e
+            message = f"the brain {self._brain.name} failed: {type(e).__name__}: {e}"
+            raise ClawError("UNKNOWN", message, operation="think") from e
         finally:
             steps.close()
             self._events.end_text()

@@ -105,11 +105,8 @@ def _command_place(argv: list[str]) -> int:
 
 def _check_default_format(arguments: ParsedArguments, default: str | None, named: str) -> None:
     if not arguments.has(FORMAT_FLAG) and default and default.casefold() not in FORMATS:
-        raise parse_error(
-            f"{FORMAT_VARIABLE}: invalid choice: {default!r} (choose from text, json)",
-            named,
-            f"Run 'export {FORMAT_VARIABLE}=json', or unset it.",
-        )
+        message = f"{FORMAT_VARIABLE}: invalid choice: {default!r} (choose from text, json)"
+        raise parse_error(message, named, f"Run 'export {FORMAT_VARIABLE}=json', or unset it.")
 
 
 def _require(command: Command | None, named: str) -> Command:
@@ -119,11 +116,9 @@ def _require(command: Command | None, named: str) -> Command:
         raise parse_error("the following arguments are required: command", MISSING, HELP_HINT)
     known = [HELP, *CLAW]
     near = similar_name(named, known)
-    raise parse_error(
-        f"argument command: invalid choice: {named!r} (choose from {', '.join(map(repr, known))})",
-        named,
-        f"Did you mean {near!r}? Run 'claw {near} --help'." if near else HELP_HINT,
-    )
+    message = f"argument command: invalid choice: {named!r} (choose from {', '.join(map(repr, known))})"
+    hint = f"Did you mean {near!r}? Run 'claw {near} --help'." if near else HELP_HINT
+    raise parse_error(message, named, hint)
 
 
 def _check_words(command: Command, words: tuple[str, ...]) -> None:

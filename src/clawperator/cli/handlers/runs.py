@@ -6,6 +6,7 @@ A banner and the output as it comes; ``--junit`` and ``--evidence``.
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, Literal
 
 from msgspec import UNSET
@@ -78,9 +79,11 @@ def run_skill(line: Call, approved: ApprovedCall, caller: Caller) -> CommandResu
     def reported() -> CommandResult:
         if params.junit is UNSET:
             return _run(line, approved, caller)
-        from clawperator.cli.junit import SkillRunSuite, with_report
+        from datetime import UTC, datetime
 
-        suite = SkillRunSuite(params.skill, caller.device).suite
+        from clawperator.cli.junit import skill_run_suite, with_report
+
+        suite = partial(skill_run_suite, params.skill, caller.device, datetime.now(UTC))
         return with_report(line, lambda: _run(line, approved, caller), suite, params.junit)
 
     with interrupt_on_signals():

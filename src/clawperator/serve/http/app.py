@@ -234,9 +234,8 @@ def _prepared(answer: Any, *, for_page: bool) -> Response | WaitForState:
         return answer
     if isinstance(answer, FileAnswer):
         return Response(answer.data, media_type=answer.media_type, headers=answer.headers)
-    return success_response(
-        naming_requests(answer) if isinstance(answer, RanExecution) and not for_page else answer
-    )
+    names_requests = isinstance(answer, RanExecution) and not for_page
+    return success_response(naming_requests(answer) if names_requests else answer)
 
 
 class _PathApp:

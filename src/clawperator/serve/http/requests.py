@@ -144,9 +144,8 @@ async def read_body(headers: Mapping[bytes, bytes], receive: Receive, seconds: f
                     break
     except TimeoutError:
         if size <= MAX_BODY_BYTES:
-            raise ClawError(
-                "REQUEST_TIMEOUT", f"the body did not arrive within {seconds:g} s", operation="serve"
-            ) from None
+            problem = f"the body did not arrive within {seconds:g} s"
+            raise ClawError("REQUEST_TIMEOUT", problem, operation="serve") from None
     if size > MAX_BODY_BYTES:
         problem, limit = f"the body is larger than {MAX_BODY_BYTES} bytes", {"limit": MAX_BODY_BYTES}
         raise ClawError("PAYLOAD_TOO_LARGE", problem, details=limit, operation="serve")

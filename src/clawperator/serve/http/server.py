@@ -97,11 +97,8 @@ class GuardedProtocol(H11Protocol):
             (b"connection", b"close"),
         ]
         try:
-            for event in (
-                h11.Response(status_code=status_of(code), headers=headers),
-                h11.Data(data=body),
-                h11.EndOfMessage(),
-            ):
+            response = h11.Response(status_code=status_of(code), headers=headers)
+            for event in (response, h11.Data(data=body), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
         except h11.LocalProtocolError:  # a response has begun
             pass

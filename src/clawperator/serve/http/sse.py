@@ -181,11 +181,8 @@ class EventHub:
         finally:
             listener.cancel()
             self._clients.discard(client)
-            log_event(
-                "serve.sse.client.disconnected",
-                clients=self.client_count,
-                reason=client.closed_for or "CLIENT_CLOSED",
-            )
+            reason = client.closed_for or "CLIENT_CLOSED"
+            log_event("serve.sse.client.disconnected", clients=self.client_count, reason=reason)
 
     async def _send_all(self, client: EventClient, send: Send) -> None:
         alive = msgspec.json.encode({"code": "ALIVE", "message": "the server is running"})

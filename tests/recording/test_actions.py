@@ -8,6 +8,7 @@ from hypothesis import given
 from clawperator.recording.actions import (
     CAUSED_WITHIN_MS,
     FILLED_WITHIN_MS,
+    ActionReader,
     UserAction,
     UserKey,
     UserScroll,
@@ -147,7 +148,7 @@ def test_a_text_soon_after_a_tap_on_something_like_it_was_put_there_by_the_tap(
 
 def test_a_tap_on_a_text_field_fills_nothing() -> None:
     events = exported([activity("Edit"), tapped("Anna"), after(100, entered("Annab"))]).events
-    found = read_actions(events, is_text_field=lambda _: True)
+    found = list(ActionReader(lambda _: True).read(events))
     assert [type(a) for a in found[-2:]] == [UserTap, UserText]
 
 

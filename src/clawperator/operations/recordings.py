@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 
 from clawperator.contract.fields import about
 from clawperator.contract.limits import MAX_ID_LENGTH
@@ -181,8 +182,6 @@ class ExportParams(Params, frozen=True, kw_only=True):
 
 
 def _newest(params: ExportParams, _: "Caller") -> ExportParams:
-    from msgspec.structs import replace
-
     from clawperator.recording.export import newest_recording
 
     return replace(params, input=newest_recording(params.input))
@@ -229,8 +228,6 @@ class CompareParams(Params, frozen=True, kw_only=True):
 
 
 def _declared(params: CompareParams, _: "Caller") -> CompareParams:
-    from msgspec.structs import replace
-
     from clawperator.recording.compare.inputs import declaration_beside
 
     if params.checkpoints is not UNSET or params.strategy not in (UNSET, "declared"):

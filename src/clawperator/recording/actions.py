@@ -153,18 +153,16 @@ _PAGE = 1_000
 _APP_WINDOWS = ("app", "screen", "dialog", "return", "repeat")
 
 
-def read_actions(events: Iterable[EventFacts], *, is_text_field: IsTextField | None = None) -> list[UserAction]:
-    """The actions of a recording whose events come in order.
-
-    ``is_text_field`` answers whether the click at a position was on a text field, where the caller has the
-    snapshots; None means unknown.
-    """
-    return list(ActionReader(is_text_field).read(events))
+def read_actions(events: Iterable[EventFacts]) -> list[UserAction]:
+    """The actions of a recording whose events come in order."""
+    return list(ActionReader().read(events))
 
 
 class ActionReader:
     """One pass over the events of a recording of any size. See ``read_actions``.
 
+    ``is_text_field`` answers whether the click at a position was on a text field, where the caller has the
+    snapshots; None means unknown.
     ``last_screen`` is the last window of an app that is no launcher. ``began_in`` is the app that was already open
     when the recording began; empty when it began elsewhere. With ``only_steps`` windows that are neither
     a screen nor a dialog are left out.

@@ -260,11 +260,7 @@ class _Tally:
 
     def add(self, event: Event) -> int | float | None:
         """Count the event. Returns the time since the one before."""
-        kind = event.kind
-        try:
-            self.by_type[kind] += 1
-        except KeyError:
-            self.by_type[kind] = 1
+        self.by_type[event.kind] = self.by_type.get(event.kind, 0) + 1
         if not isinstance(event, PressKey) and event.packageName != self._package:
             if self._package is not None:
                 change = PackageTransition(event.seq, event.ts, self._package, event.packageName)

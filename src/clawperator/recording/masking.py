@@ -149,7 +149,9 @@ class PasswordMasker:
             if name := node.get("resource-id"):
                 _keep(self._fields, name)
         if self._click is not None:
-            clicked = [node for node in nodes if _is_target(node, self._click)]
+            box, name = self._click.bounds, self._click.resourceId
+            bounds = f"[{box.left},{box.top}][{box.right},{box.bottom}]"
+            clicked = [n for n in nodes if n.get("bounds") == bounds or (name and n.get("resource-id") == name)]
             fields = [node for node in clicked if _is_editable(node) or node in passwords]
             if fields:
                 return any(node in passwords for node in fields)
@@ -157,14 +159,6 @@ class PasswordMasker:
 
     def _is_field(self, node: dict[str, str]) -> bool:
         return node.get("password") == "true" or node.get("resource-id") in self._fields
-
-
-def _is_target(node: dict[str, str], click: ClickFacts) -> bool:
-    box = click.bounds
-    bounds = f"[{box.left},{box.top}][{box.right},{box.bottom}]"
-    if node.get("bounds") == bounds:
-        return True
-    return bool(click.resourceId) and node.get("resource-id") == click.resourceId
 
 
 def _text_of(node: dict[str, str]) -> str:

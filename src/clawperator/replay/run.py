@@ -292,27 +292,23 @@ class _StepRunner:
             return target.found_by, f"it is {'on' if wanted else 'off'} already, and was not touched"
         result = self._execute("click", target.params)
         if step.target is not None and step.target.is_field and step.window is None:
-            return target.found_by, self._prove_focus(step)
+            # A field that had the focus before does not change by a tap.
+            self._prove_node(step, lambda node: node.flag("focused"), "the field did not get the focus")
+            return target.found_by, "the field has the focus"
         must_change = step.changes is not False
         evidence = self._prove(step, before, must_change=must_change, effect=result.data.get("effect", ""))
         if wanted is not None:
-            self._prove_switch(step, is_on=wanted)
+            reason = f"it is not {'on' if wanted else 'off'}"
+            self._prove_node(step, lambda node: switch_state(node) is wanted, reason)
         return target.found_by, evidence
 
-    def _prove_focus(self, step: ReplayStep) -> str:
-        """Prove that a field has the focus. One that had it before does not change by a tap."""
+    def _prove_node(self, step: ReplayStep, is_proved: Callable[[Node], bool], problem: str) -> None:
+        """Poll until the target is as it should be after the step. ``problem`` is that it is not."""
         for screen in self._poll():
             node = self._locate(step, screen).node
-            if node is not None and node.flag("focused"):
-                return "the field has the focus"
-        raise self._not_proved(step, "REPLAY_EFFECT_MISSING", "the field did not get the focus")
-
-    def _prove_switch(self, step: ReplayStep, *, is_on: bool) -> None:
-        for screen in self._poll():
-            node = self._locate(step, screen).node
-            if node is not None and switch_state(node) is is_on:
+            if node is not None and is_proved(node):
                 return
-        raise self._not_proved(step, "REPLAY_EFFECT_MISSING", f"it is not {'on' if is_on else 'off'}")
+        raise self._not_proved(step, "REPLAY_EFFECT_MISSING", problem)
 
     def _press(self, step: ReplayStep) -> str:
         before = self._observe()

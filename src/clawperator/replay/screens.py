@@ -128,28 +128,17 @@ def _cause(wanted: str, screen: Snapshot, shown: list[str]) -> tuple[Cause, str,
     is_other = bool(wanted and package and package != wanted)
     if _is_dialog(screen):
         whose = f" of {package}" if is_other else ""
-        return (
-            "dialog",
-            f"a dialog{whose} is shown" + (f": {_named(shown)}" if shown else ""),
-            "Answer the dialog, or run 'clawperator press back' to close it, then replay again.",
-        )
+        reason = f"a dialog{whose} is shown" + (f": {_named(shown)}" if shown else "")
+        hint = "Answer the dialog, or run 'clawperator press back' to close it, then replay again."
+        return "dialog", reason, hint
     if is_other and is_launcher(package):
-        return (
-            "home_screen",
-            f"the home screen is shown, not {wanted}",
-            f"Run 'clawperator open {wanted}' to see whether the app starts and stays open.",
-        )
+        hint = f"Run 'clawperator open {wanted}' to see whether the app starts and stays open."
+        return "home_screen", f"the home screen is shown, not {wanted}", hint
     if is_other:
-        return (
-            "other_app",
-            f"{package} is in the foreground, not {wanted}",
-            f"Run 'clawperator close {package}' to close it, then replay again.",
-        )
-    return (
-        "other_page",
-        f"{wanted or 'the app'} shows another page",
-        "Save the replay to a file, and write the report of that file to see both screens side by side.",
-    )
+        hint = f"Run 'clawperator close {package}' to close it, then replay again."
+        return "other_app", f"{package} is in the foreground, not {wanted}", hint
+    hint = "Save the replay to a file, and write the report of that file to see both screens side by side."
+    return "other_page", f"{wanted or 'the app'} shows another page", hint
 
 
 def _is_dialog(screen: Snapshot) -> bool:

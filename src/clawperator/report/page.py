@@ -206,11 +206,14 @@ def render_page(data: PageData) -> bytes:
         f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
+    encoded = msgspec.json.encode(data)
+    for character, escaped in _ESCAPES.items():
+        encoded = encoded.replace(character, escaped)
     parts = {
         "POLICY": policy,
         "TITLE": escape(f"{data.title} · {data.kind} · Clawperator"),
         "STYLE": style,
-        "DATA": _embedded(data),
+        "DATA": encoded.decode(),
         "SCRIPT": script,
     }
     # Split at the places once: no text that is put in is looked at again.
@@ -219,13 +222,6 @@ def render_page(data: PageData) -> bytes:
         name, _, text = piece.partition("}}")
         page += parts[name] + text
     return page.encode()
-
-
-def _embedded(data: PageData) -> str:
-    text = msgspec.json.encode(data)
-    for character, escaped in _ESCAPES.items():
-        text = text.replace(character, escaped)
-    return text.decode()
 
 
 def _source(content: str) -> str:
@@ -416,9 +412,7 @@ def drawing_of(xml: str) -> dict[str, Any] | None:
 def _kind_of(node: Node) -> str | None:
     """How a node is drawn; None if it is not."""
     name = node.class_name.lower()
-    kind = next((kind for part, kind in _BY_CLASS if part in name), "")
-    if not kind:
-        kind = _kind_of_other(node, name)
+    kind = next((kind for part, kind in _BY_CLASS if part in name), "") or _kind_of_other(node, name)
     if kind in ("image", "icon") and node.label and node.label == node.text:
         kind = "button" if node.clickable else "text"
     return kind if kind in _WITHOUT_LABEL or node.label or kind in ("group", "list", "web") else None
@@ -432,10 +426,8 @@ def _kind_of_other(node: Node, name: str) -> str:
     if not node.label:
         return "group" if node.clickable else "list" if node.scrollable else ""
     role = role_of(node)
-    if role in ("tab", "title"):
+    if role in ("tab", "title", "icon"):
         return role
-    if role == "icon":
-        return "icon"
     return "item" if node.clickable else "text"
 
 

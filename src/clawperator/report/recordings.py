@@ -18,7 +18,7 @@ from clawperator.recording.compare.compare import StepComparison, compare_step_b
 from clawperator.recording.describe import DescribedStep, described_steps
 from clawperator.recording.events import FACTS, ClickFacts, EventFacts, own_fields
 from clawperator.recording.export import Export, load_demonstration
-from clawperator.recording.heuristics import id_name
+from clawperator.recording.heuristics import id_name, is_vanished
 from clawperator.recording.reader import SeqGaps
 from clawperator.replay.demonstration import read_events
 from clawperator.replay.planner import EventWithScreen
@@ -513,12 +513,10 @@ def _next_screens(seen: Sequence[_SeenEvent]) -> list[int]:
 
 
 def _bounds(event: EventFacts) -> Mark | None:
-    if not isinstance(event, ClickFacts):
+    if not isinstance(event, ClickFacts) or is_vanished(event):
         return None
     box = event.bounds
     edges = (box.left, box.top, box.right, box.bottom)
-    if box.right <= box.left or box.bottom <= box.top:
-        return None
     left, top, right, bottom = (round(min(max(edge, 0), 100_000)) for edge in edges)
     return left, top, right, bottom
 

@@ -157,9 +157,8 @@ def _why(step: ReplayedStep) -> str:
     """Why a step counts as proved or failed, without its description, which is beside it."""
     message = str((step.error or {}).get("message", ""))
     about = (f"could not prove: {step.description}: ", f"cannot {step.description}: ")
-    return next((message.removeprefix(one) for one in about if message.startswith(one)), message) or (
-        step.evidence or ""
-    )
+    reason = next((message.removeprefix(one) for one in about if message.startswith(one)), message)
+    return reason or step.evidence or ""
 
 
 def _difference(error: Mapping[str, Any]) -> list[tuple[str, str | None]]:
@@ -396,9 +395,11 @@ def evidence_report(folder: str, builder: PageBuilder) -> ReportParts:
     if files.altered:
         builder.warnings.append(f"{plural(files.altered, 'file')} changed since the evidence was kept.")
     verdict = run.verdict if run and run.verdict else None
+    argv = manifest.argv
+    at = argv.index("--evidence") if "--evidence" in argv else len(argv)
     return ReportParts(
         kind=f"Evidence: {run.kind.lower()}" if run else "Evidence",
-        title=" ".join(_without_evidence(manifest.argv)),
+        title=" ".join(argv[:at] + argv[at + 2 :]),  # without the flag that kept the evidence
         facts=[
             ("Run", manifest.runId),
             *([fact for fact in run.facts if fact[0] not in ("Device", "Task", "Exit code")] if run else ()),
@@ -460,12 +461,6 @@ def _moment(text: str) -> str:
         if (moment := datetime.fromisoformat(text)).tzinfo:
             return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
     return text
-
-
-def _without_evidence(argv: list[str]) -> list[str]:
-    """The command line without the flag that kept the evidence."""
-    at = argv.index("--evidence") if "--evidence" in argv else len(argv)
-    return argv[:at] + argv[at + 2 :]
 
 
 def _screen_rows(screens: RowScreens, builder: PageBuilder) -> list[PageRow]:

@@ -116,7 +116,6 @@ def filesystem_error(error: OSError, operation: str, target: str) -> ClawError:
 
 
 def filesystem_hint(error: OSError, path: str) -> str | None:
-    """A hint by the cause of the error."""
     import shlex
 
     folder = os.path.dirname(path) or "."

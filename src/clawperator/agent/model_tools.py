@@ -166,9 +166,7 @@ _DATA, _DATA_END = "<data>", "</data>"
 _FOUND_BLOCK, _FOUND_END = "<found untrusted>", "</found>"
 _LONGEST_FIELD = 2_000
 # Ids, and the trees that a replay keeps for its report.
-_LEFT_OUT = frozenset(
-    ("deviceId", "commandId", "terminalSource", "isCanonicalTerminal", "observedScreen", "recordedScreen")
-)
+_LEFT_OUT = ("deviceId", "commandId", "terminalSource", "isCanonicalTerminal", "observedScreen", "recordedScreen")
 REPLACED = "[screen replaced by a later one]"
 MOST_IMAGE_BYTES = 3_500_000  # services accept 5 MB in base64
 _LONGEST_EDGE = 1_568  # services scale larger images down themselves, after charging for the upload

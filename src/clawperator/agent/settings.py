@@ -84,8 +84,6 @@ class McpServer(Struct, frozen=True):
 
 
 class AgentSettings(Struct, frozen=True):
-    """The merged settings."""
-
     permissions: Permissions = Permissions()
     mcp_servers: Mapping[str, McpServer] = {}
     warnings: tuple[str, ...] = ()

@@ -159,7 +159,6 @@ def filter_tools(
 
 
 def builtin_commands() -> Iterator[InventoryEntry]:
-    """The built-in commands."""
     for command in all_commands():
         if not command.subcommands:
             yield _builtin("clawperator", command.name, command, command_names(command.name))

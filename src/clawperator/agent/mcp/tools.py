@@ -309,7 +309,6 @@ def _cut(line: str) -> str:
 
 
 def model_text(result: dict[str, Any]) -> str:
-    """The full text of a result."""
     lines: list[str] = []
     texts: list[Any] = []
     for block in _blocks(result):

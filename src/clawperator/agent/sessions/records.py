@@ -406,11 +406,8 @@ def _read_meta(line: bytes, path: str) -> SessionMeta:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         raise damaged(path, "no session_meta line at the start") from None
     if meta.version > VERSION:
-        raise damaged(
-            path,
-            f"version {meta.version} is newer than version {VERSION}, which this program reads",
-            hint="Run 'pip install --upgrade clawperator'.",
-        )
+        reason = f"version {meta.version} is newer than version {VERSION}, which this program reads"
+        raise damaged(path, reason, hint="Run 'pip install --upgrade clawperator'.")
     if meta.version < 1:
         raise damaged(path, f"invalid version {meta.version}")
     return meta

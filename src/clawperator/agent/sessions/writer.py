@@ -253,15 +253,14 @@ class OpenSession:
     def append_prompt(self, prompt: str) -> TurnRecord:
         """Append a prompt without an answer. Its usage is its number of words."""
         now = now_ms()
-        return self.commit(
-            TurnRecord(
-                correlation_id=os.urandom(8).hex(),
-                prompt=prompt,
-                started_at_ms=now,
-                ended_at_ms=now,
-                usage=Usage(len(prompt.split())),
-            )
+        record = TurnRecord(
+            correlation_id=os.urandom(8).hex(),
+            prompt=prompt,
+            started_at_ms=now,
+            ended_at_ms=now,
+            usage=Usage(len(prompt.split())),
         )
+        return self.commit(record)
 
     def close(self) -> None:
         """Release the session. Idempotent."""

@@ -48,7 +48,6 @@ def make_tool(name: str, shape: type[P], work: Callable[[P, ToolContext], ToolRe
 
 
 def source_of(module: str) -> str:
-    """The source file of a module."""
     return module.replace(".", "/") + ".py"
 
 
@@ -123,7 +122,6 @@ _LONGEST_LINE = 80
 
 
 def operation_tools() -> tuple[Tool, ...]:
-    """The tools of all operations."""
     return tuple(operation_tool(row) for row in all_operations() if not (row.is_alias or row.is_cli_only))
 
 

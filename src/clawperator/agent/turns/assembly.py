@@ -197,7 +197,6 @@ def _servers(settings: AgentSettings, pass_env: tuple[str, ...]) -> Mapping[str,
 
 
 def is_mcp_name(name: str) -> bool:
-    """Whether this is the name of an MCP tool."""
     return name.strip().casefold().startswith(MCP_PREFIX)
 
 

@@ -5,6 +5,7 @@ result of the run: what cannot be written is a warning.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -95,33 +96,27 @@ class EvidenceRecorder:
 
         device = resolve_device(self._about.device)
         package = named_operator(self._about.operator_package)
-        return CaptureSource(device, package, self._about.backend, self._secret_texts(device))
+        return CaptureSource(device, package, self._about.backend, tuple(self._secret_texts(device)))
 
-    def _secret_texts(self, device: "Device") -> tuple[str, ...]:
+    def _secret_texts(self, device: "Device") -> Iterator[str]:
         """The secrets that the run reads. One that cannot be read cannot be typed."""
         from clawperator.device.run.secrets import SecretReader
 
-        found = []
         for source in self._about.secrets:
-            try:
-                found.append(SecretReader(device.serial).read(source))
-            except ClawError:
-                continue
-        return tuple(found)
+            with suppress(ClawError):
+                yield SecretReader(device.serial).read(source)
 
-    def _argv(self) -> list[str]:
+    def _argv(self) -> Iterator[str]:
         from clawperator.agent.redaction import Redactor, host_secrets
         from clawperator.ui.node import HIDDEN
 
         typed = self._about.typed
         redactor = Redactor((*host_secrets(), *typed))
-        argv: list[str] = []
         before = ""
         for word in self._about.argv:
             flag = before if before.startswith("-") and "=" not in before else ""
-            argv.append(HIDDEN if word in typed else redactor.value({flag: word})[flag])
+            yield HIDDEN if word in typed else redactor.value({flag: word})[flag]
             before = word
-        return argv
 
 
 def with_evidence(

@@ -1,6 +1,6 @@
 """Help texts of ``clawperator`` and ``claw``, rendered from the command rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -117,12 +117,10 @@ def _command_lines(commands: Iterable[Command]) -> list[str]:
     return [_entry(f"  {command.name}", command.summary, _NAMES) for command in commands]
 
 
-def _flag_lines(flags: Iterable[Flag]) -> list[str]:
-    lines = []
+def _flag_lines(flags: Iterable[Flag]) -> Iterator[str]:
     for flag in flags:
         also = f" (also {', '.join(flag.aliases)})" if flag.aliases else ""
-        lines.append(_entry(f"  {flag.name} {flag.metavar}".rstrip(), f"{flag.help}{also}", _FLAGS))
-    return lines
+        yield _entry(f"  {flag.name} {flag.metavar}".rstrip(), f"{flag.help}{also}", _FLAGS)
 
 
 def _entry(left: str, right: str, column: int) -> str:

@@ -39,9 +39,8 @@ def show_tool(arguments: ParsedArguments, params: NameParams) -> Response:
     except ClawError as e:
         return _not_found(e, arguments, "Tool", ())
     parameters = describe_parameters(schema)
-    text = "\n".join(
-        [_entry_text(entry), "", *(["Parameters:", *parameters] if parameters else ["No parameters."])]
-    )
+    listed = ["Parameters:", *parameters] if parameters else ["No parameters."]
+    text = "\n".join([_entry_text(entry), "", *listed])
     return Response({**_entry_members(entry), "schema": schema}, text, warnings=pool.warnings)
 
 

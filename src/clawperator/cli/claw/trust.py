@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -150,27 +151,25 @@ def _server_line(server: McpServer) -> str:
     return " ".join((*variables, shlex.join((server.command, *server.args))))
 
 
-def _skills(folder: str, warnings: list[str]) -> list[FolderProgram]:
+def _skills(folder: str, warnings: list[str]) -> Iterator[FolderProgram]:
     from clawperator.skills.registry import read_registry
 
     path = os.path.join(folder, REGISTRY)
     if not os.path.lexists(path):
-        return []
+        return
     try:
         entries = read_registry(path).entries
     except ClawError as e:
         warnings.append(e.message)
-        return []
-    found = []
+        return
     for entry in entries:
         name = _shown(str(entry.get("id")))
         scripts = entry.get("scripts")
         command = " ".join(map(str, scripts)) if isinstance(scripts, list) else ""
-        found.append(FolderProgram("skill", name, _shown(command)))
+        yield FolderProgram("skill", name, _shown(command))
         agent = _agent(os.path.join(folder, str(entry.get("path")), "skill.json"))
         if agent:
-            found.append(FolderProgram("skill_agent", name, _shown(agent)))
-    return found
+            yield FolderProgram("skill_agent", name, _shown(agent))
 
 
 def _agent(path: str) -> str:

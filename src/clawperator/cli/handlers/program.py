@@ -81,16 +81,13 @@ def print_settings(line: Call, _: ApprovedCall, __: Caller) -> CommandResult:
         "output": default_output(),
     }
     config = read_config()
-    return CommandResult(
-        {
-            "file": config_file(),
-            "exists": os.path.exists(config_file()),
-            "settings": [_row(name, line.options, in_force.get(name)) for name in VARIABLES],
-            "allow_schemes": config.allow_schemes,
-            "pass_env": config.pass_env,
-            "warnings": config.warnings,
-        }
-    )
+    document = {
+        "file": config_file(),
+        "exists": os.path.exists(config_file()),
+        "settings": [_row(name, line.options, in_force.get(name)) for name in VARIABLES],
+        **{name: getattr(config, name) for name in ("allow_schemes", "pass_env", "warnings")},
+    }
+    return CommandResult(document)
 
 
 def _row(name: str, options: GlobalOptions, in_force: Any) -> dict[str, Any]:

@@ -27,16 +27,10 @@ def serve(line: Call, approved: ApprovedCall, caller: Caller) -> StreamedResult:
     with paused_limit(), extra("serve"):  # --timeout counts from when the modules are loaded
         from clawperator.serve.http.server import HttpServer, ServeOptions
     access = _open_access(options, console)
-    server = HttpServer(
-        access,
-        ServeOptions(
-            host=params.host,
-            port=params.port,
-            allow_remote=params.allow_remote,
-            token_file=params.token_file or None,
-        ),
-        mounts=_mcp(access, console),
+    served = ServeOptions(
+        host=params.host, port=params.port, allow_remote=params.allow_remote, token_file=params.token_file or None
     )
+    server = HttpServer(access, served, mounts=_mcp(access, console))
 
     def on_started() -> None:
         console.note(f"listening on {server.address.url}; token file: {server.token_file}")

@@ -214,11 +214,9 @@ class Guard:
 
     def cookie_of(self, headers: Mapping[bytes, bytes]) -> str | None:
         """The value of the session cookie."""
-        for part in headers.get(b"cookie", b"").decode("latin-1").split(";"):
-            name, _, value = part.strip().partition("=")
-            if name == self.cookie:
-                return value
-        return None
+        parts = headers.get(b"cookie", b"").decode("latin-1").split(";")
+        pairs = (part.strip().partition("=") for part in parts)
+        return next((value for name, _, value in pairs if name == self.cookie), None)
 
     def set_cookie(self, value: str, seconds: float) -> str:
         """The Set-Cookie header that starts a session, or ends it with 0 seconds."""

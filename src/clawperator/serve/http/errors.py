@@ -35,11 +35,9 @@ _BY_STATUS: Mapping[int, tuple[str, ...]] = {
 }
 _BY_CODE = {code: status for status, codes in _BY_STATUS.items() for code in codes}
 # Codes that mean 404 when the recording, or another input that the request names, does not exist.
-_INPUT_CODES = frozenset(
-    (
-        *("RECORDING_EXPORT_FAILED", "RECORDING_PARSE_FAILED", "RECORDING_COMPARE_FAILED"),
-        *("RECORDING_PULL_FAILED", "REPORT_FAILED"),
-    )
+_INPUT_CODES = (
+    *("RECORDING_EXPORT_FAILED", "RECORDING_PARSE_FAILED", "RECORDING_COMPARE_FAILED"),
+    *("RECORDING_PULL_FAILED", "REPORT_FAILED"),
 )
 _MISSING = 404
 _BY_KIND: Mapping[str, int] = {"usage": 400, "parse": 400, "policy": 403}
@@ -67,7 +65,6 @@ class DeviceFailure(ClawperatorException):
 
 
 def status_of(code: str) -> int:
-    """The status of an error code."""
     return _BY_CODE.get(code) or _BY_KIND.get(CODES[code].kind, _OTHERS)
 
 

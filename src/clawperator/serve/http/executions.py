@@ -161,12 +161,8 @@ def _publish_failure(plan: Plan, error: ClawError, serial: str, call: HttpCall) 
 
 
 def _publish(call: HttpCall, serial: str, document: dict[str, Any], envelope: Raw, result: Any) -> None:
-    call.services.events.publish(
-        {
-            RESULT: {"deviceId": serial, "envelope": envelope},
-            EXECUTION: {"deviceId": serial, "input": document, "result": result},
-        }
-    )
+    execution = {"deviceId": serial, "input": document, "result": result}
+    call.services.events.publish({RESULT: {"deviceId": serial, "envelope": envelope}, EXECUTION: execution})
 
 
 def _secrets(plan: Plan, envelope: ResultEnvelope | None) -> tuple[str, ...]:

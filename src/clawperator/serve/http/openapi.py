@@ -25,7 +25,6 @@ Document = dict[str, Any]
 
 
 def describe_routes(routes: Sequence[HttpRoute]) -> Document:
-    """The whole description."""
     types = list(dict.fromkeys(kind for route in routes for kind in (route.request, route.answer)))
     _, found = msgspec.json.schema_components(types, ref_template=_COMPONENTS + "{name}")
     # References to its definitions become references to components.

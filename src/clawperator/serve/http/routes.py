@@ -158,7 +158,6 @@ def _route(route: str, summary: str, work: Callable[[Any, HttpCall], Any], **col
 
 
 def _run_route(route: str, summary: str, work: Callable[[Any, HttpCall], Any], **columns: Any) -> HttpRoute:
-    """A route that runs an execution."""
     return _route(route, summary, work, **{"errors": _RUN, "seconds": EXECUTION_SECONDS, **columns})
 
 

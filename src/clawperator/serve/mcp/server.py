@@ -52,7 +52,6 @@ _STRING = {"type": "string"}
 
 
 def _object(*required: str, **properties: Any) -> dict[str, Any]:
-    """The schema of an object."""
     return {"type": "object", "properties": properties, **({"required": [*required]} if required else {})}
 
 

@@ -7,7 +7,7 @@ selector of the element under it, else by its point.
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -65,7 +65,7 @@ def focused_field(screen: Hierarchy) -> Node | None:
 def best_selector(screen: Hierarchy, node: Node) -> NodeSelector | None:
     """A selector whose click reaches this node: its own, or that of a label in it that takes no click itself."""
     frame = screen_frame(screen)
-    for one in chain((node,), _labels_inside(node)):
+    for one in chain((node,), islice(_labels_inside(node), _MAX_LABELS)):
         found = plain_selector(screen, one, frame)
         if found is not None:
             return found
@@ -74,16 +74,12 @@ def best_selector(screen: Hierarchy, node: Node) -> NodeSelector | None:
 
 
 def _labels_inside(node: Node) -> Iterator[Node]:
-    count = 0
     for inner in node.walk():
         if inner is node or not inner.label or has_password(inner):
             continue
         taker = next(one for one in (inner, *inner.ancestors()) if one is node or one.flag("clickable"))
         if taker is node:
             yield inner
-            count += 1
-            if count == _MAX_LABELS:
-                return
 
 
 # What is run

@@ -96,7 +96,6 @@ class Description:
         )
 
     def steps(self) -> Iterator[DescribedStep]:
-        """The steps, one by one."""
         return map(_decode_step, self._steps.pieces())
 
     @property

@@ -123,8 +123,6 @@ class TextChange(TextChangeFacts, tag_field="type", tag="text_change", kw_only=T
 Event = WindowChange | Click | Scroll | PressKey | TextChange
 
 FACTS: tuple[type[EventFacts], ...] = (WindowChangeFacts, ClickFacts, ScrollFacts, PressKeyFacts, TextChangeFacts)
-
-
 _KINDS = frozenset(facts.kind for facts in FACTS)
 
 

@@ -134,7 +134,6 @@ def _pages_of(elements: Iterable[T]) -> Iterable[Sequence[T]]:
 
 # Documents
 
-
 # The difference of two 64-bit numbers may not fit 64 bits.
 Difference = int | float
 

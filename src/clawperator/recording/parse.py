@@ -26,6 +26,7 @@ from clawperator.recording.writing import ListWriter, derived_path, open_output,
 # The result lists this many warnings and counts the others; the file has all of them.
 MAX_REPORTED = 1_000
 MAX_SUMMARY_LINES = 200
+_CLICK_FIELDS = ("packageName", "resourceId", "text", "contentDesc")
 
 
 class OpenAppStep(Struct, frozen=True, tag_field="type", tag="open_app"):
@@ -165,15 +166,8 @@ def _head(event: Click | WindowChange) -> dict[str, Any]:
     """The step without its snapshot."""
     if isinstance(event, WindowChange):
         return {"seq": event.seq, "type": "open_app", "packageName": event.packageName}
-    return {
-        "seq": event.seq,
-        "type": "click",
-        "packageName": event.packageName,
-        "resourceId": event.resourceId,
-        "text": event.text,
-        "contentDesc": event.contentDesc,
-        "bounds": whole_bounds(event.bounds),
-    }
+    own = {name: getattr(event, name) for name in _CLICK_FIELDS}
+    return {"seq": event.seq, "type": "click", **own, "bounds": whole_bounds(event.bounds)}
 
 
 def _summary_line(event: Click | WindowChange) -> str:

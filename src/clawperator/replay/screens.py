@@ -12,7 +12,6 @@ from clawperator.ui.node import Node, role_of, visible_nodes
 
 # Fingerprints: the resource ids and labels of a screen, and how many of them another screen has too
 
-
 # The part of the recorded marks that must be on the live screen.
 MIN_SIMILARITY = 0.5
 # A single label may be on any screen; a resource id belongs to one app.
@@ -78,9 +77,7 @@ def is_text_field(node: Node) -> bool:
 
 Cause = Literal["other_app", "home_screen", "dialog", "other_page"]
 # What the dialogs of Android have, and pages do not.
-_DIALOG_IDS = frozenset(
-    ("android:id/alertTitle", "android:id/parentPanel", "android:id/button1", "android:id/button2")
-)
+_DIALOG_IDS = ("android:id/alertTitle", "android:id/parentPanel", "android:id/button1", "android:id/button2")
 _DIALOG_PACKAGES = frozenset(("android", "permissioncontroller", "packageinstaller"))
 _MAX_NAMED = 3
 _MAX_LABELS = 12

@@ -5,6 +5,7 @@ that matches several does not choose among them, unless the position on the scre
 """
 
 from collections.abc import Callable
+from itertools import chain, islice
 from typing import Literal
 
 from msgspec import Struct
@@ -112,14 +113,8 @@ def matching_nodes(name: LocatorName, target: RecordedTarget, screen: Snapshot) 
 
 def click_taker(node: Node) -> Node:
     """The node that takes a click on this one: the closest clickable one at or above it, else itself."""
-    candidate: Node | None = node
-    for _ in range(_MAX_LEVELS_UP + 1):
-        if candidate is None:
-            break
-        if candidate.flag("clickable"):
-            return candidate
-        candidate = candidate.parent
-    return node
+    above = islice(node.ancestors(), _MAX_LEVELS_UP)
+    return next((one for one in chain((node,), above) if one.flag("clickable")), node)
 
 
 def first_label(node: Node) -> str:

@@ -118,7 +118,6 @@ class PageBuilder:
         )
 
     def finish(self, parts: ReportParts) -> PageData:
-        """The whole page."""
         shown = self.texts.shown
         screens = self.screens
         if screens.left_out:
@@ -149,7 +148,6 @@ class PageBuilder:
 
 
 # The rows of actions: what each step did, on what, and with which effect
-
 
 # Members of a step's data that have a place of their own in a row.
 _SHOWN_ELSEWHERE = frozenset(("matched_target", "effect", "error", "message", "hint"))

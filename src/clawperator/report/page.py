@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from html import escape
 from importlib.resources import files
+from itertools import islice
 from typing import Any, Literal
 
 import msgspec
@@ -25,7 +26,6 @@ from clawperator.ui.parse import parse_hierarchy
 from clawperator.ui.privacy import mask, mask_passwords
 
 # The data: texts, rows and lists, each distinct text stored once
-
 
 # Lengths at which texts are cut, in characters.
 MAX_LABEL = 300
@@ -261,9 +261,7 @@ _BY_CLASS = (
     ("imageview", "image"),
     ("button", "button"),
 )
-_WITHOUT_LABEL = frozenset(
-    ("window", "field", "switch", "checkbox", "radio", "image", "icon", "slider", "progress")
-)
+_WITHOUT_LABEL = ("window", "field", "switch", "checkbox", "radio", "image", "icon", "slider", "progress")
 # Limits of one report: screens, nodes of one screen, and nodes of all screens.
 MAX_SCREENS = 2_000
 MAX_NODES = 2_000
@@ -357,7 +355,7 @@ class ScreenTable:
         frame = _near(screen_frame(tree))
         if frame.is_empty:
             return NO_SCREEN
-        drawn = [self._position(node) for node in self._drawn(tree, frame)]
+        drawn = [self._position(node) for node in islice(self._drawn(tree, frame), MAX_NODES)]
         same = (tree.rotation, tuple(drawn))
         known = self._by_nodes.get(same)
         if known is not None:
@@ -378,7 +376,6 @@ class ScreenTable:
         return position
 
     def _drawn(self, tree: Hierarchy, frame: Bounds) -> Iterator[_Numbers]:
-        count = 0
         for node in visible_nodes(tree, frame):
             kind = _kind_of(node)
             box = _near(node.bounds.normalised().intersection(frame))
@@ -395,9 +392,6 @@ class ScreenTable:
                 *(box.left, box.top, box.width, box.height),
                 *(self._texts.add(text, MAX_LABEL), self._texts.add(name, MAX_LABEL), states),
             )
-            count += 1
-            if count >= MAX_NODES:
-                return
 
 
 def drawing_of(xml: str) -> dict[str, Any] | None:

@@ -112,7 +112,7 @@ def _replay_report(report: ReplayReport, builder: PageBuilder, screens: RowScree
     ]
     result = report.skillResult
     actions = action_rows(_envelopes(result), builder, screens)
-    points = _checkpoint_rows(result, builder, NOTHING)
+    points = list(_checkpoint_rows(result, builder, NOTHING))
     lists = filled(PageList(STEPS, rows), PageList(CHECKPOINTS, points), PageList(ACTIONS, actions))
     error = report.error or {}
     if report.ok:
@@ -182,7 +182,7 @@ def _skill_report(run: SavedSkillRun, builder: PageBuilder, screens: RowScreens)
     result = run.skillResult
     status = run.status or ("failed" if run.code else result.status if result else "unknown")
     lists = filled(
-        PageList(CHECKPOINTS, _checkpoint_rows(result, builder, screens) if result else []),
+        PageList(CHECKPOINTS, list(_checkpoint_rows(result, builder, screens)) if result else []),
         PageList(ACTIONS, action_rows(_envelopes(result), builder, screens)),
         PageList(OUTPUT, list(_output_rows(run, builder))),
     )
@@ -226,46 +226,41 @@ def _execution_report(result: ExecutionResult, builder: PageBuilder, screens: Ro
 # Checkpoints
 
 
-def _checkpoint_rows(result: SkillResult, builder: PageBuilder, screens: RowScreens) -> list[PageRow]:
+def _checkpoint_rows(result: SkillResult, builder: PageBuilder, screens: RowScreens) -> Iterator[PageRow]:
     """The checkpoints, the verification and the result, which is shown between the screens of the run."""
     start: float | None = None
     # The position of the first action of each execution in the list of all actions.
     firsts = list(accumulate((len(one.stepResults) for one in _envelopes(result)), initial=0))[:-1]
-    rows = []
     for point in result.checkpoints:
         at = _milliseconds(point.observedAt)
         start = at if start is None else start
-        rows.append(
-            builder.row(
-                "checkpoint",
-                checkpoint_sentence(point.id),
-                [
-                    ("Evidence", _evidence(point.evidence)),
-                    ("Note", point.note or None),
-                    ("Checkpoint", point.id),
-                ],
-                note=point.note or (point.evidence.text if isinstance(point.evidence, TextEvidence) else ""),
-                time=None if at is None or start is None else at - start,
-                status=_status(point.status),
-                link=_action_of(point, firsts),
-            )
+        yield builder.row(
+            "checkpoint",
+            checkpoint_sentence(point.id),
+            [
+                ("Evidence", _evidence(point.evidence)),
+                ("Note", point.note or None),
+                ("Checkpoint", point.id),
+            ],
+            note=point.note or (point.evidence.text if isinstance(point.evidence, TextEvidence) else ""),
+            time=None if at is None or start is None else at - start,
+            status=_status(point.status),
+            link=_action_of(point, firsts),
         )
     verified = result.terminalVerification
     if verified:
-        rows.append(
-            builder.row(
-                "verification",
-                _END_STATES.get(verified.status, "The end state"),
-                [
-                    ("Expected", _evidence(verified.expected)),
-                    ("Observed", _evidence(verified.observed)),
-                    ("Note", verified.note or None),
-                ],
-                status=_status(verified.status),
-            )
+        yield builder.row(
+            "verification",
+            _END_STATES.get(verified.status, "The end state"),
+            [
+                ("Expected", _evidence(verified.expected)),
+                ("Observed", _evidence(verified.observed)),
+                ("Note", verified.note or None),
+            ],
+            status=_status(verified.status),
         )
-    is_replay = isinstance(result.goal, Mapping) and result.goal.get("kind") == "replay"
-    return rows if is_replay else [*rows, _result_row(result, builder, screens)]
+    if not isinstance(result.goal, Mapping) or result.goal.get("kind") != "replay":
+        yield _result_row(result, builder, screens)
 
 
 def _result_row(result: SkillResult, builder: PageBuilder, screens: RowScreens) -> PageRow:
@@ -389,7 +384,7 @@ def evidence_report(folder: str, builder: PageBuilder) -> ReportParts:
     run = document_report(document, builder, screens)
     lists = filled(
         *(run.lists if run else [PageList("Document", _document_rows(document, builder))]),
-        PageList(SCREENS, _screen_rows(screens, builder)),
+        PageList(SCREENS, list(_screen_rows(screens, builder))),
         PageList(FILES, files.rows),
     )
     if files.altered:
@@ -463,13 +458,11 @@ def _moment(text: str) -> str:
     return text
 
 
-def _screen_rows(screens: RowScreens, builder: PageBuilder) -> list[PageRow]:
-    rows = []
+def _screen_rows(screens: RowScreens, builder: PageBuilder) -> Iterator[PageRow]:
     if screens.before >= 0:
-        rows.append(builder.row("screen", "Before the run", screens=RowScreens(screens.before)))
+        yield builder.row("screen", "Before the run", screens=RowScreens(screens.before))
     if screens.after >= 0:
-        rows.append(builder.row("screen", "After the run", screens=screens))
-    return rows
+        yield builder.row("screen", "After the run", screens=screens)
 
 
 def _document_rows(document: Any, builder: PageBuilder) -> list[PageRow]:

@@ -132,9 +132,8 @@ def find_declared_checkpoints(declaration: Declaration, export: Export) -> Found
         above = rule.id
     places = [(name, place) for name, place in found.items() if place is not None]
     ordered = sorted(places, key=lambda item: item[1][0])
-    return FoundCheckpoints(
-        tuple(_baseline_checkpoint(name, event) for name, (_, event) in ordered), tuple(problems)
-    )
+    checkpoints = tuple(_baseline_checkpoint(name, event) for name, (_, event) in ordered)
+    return FoundCheckpoints(checkpoints, tuple(problems))
 
 
 # The position of an event, and the event.
@@ -247,8 +246,6 @@ _MAX_SLUG = 48
 # A value, not a name: a percentage, a temperature, a time of day, a number with decimals.
 _VALUE = re.compile(r"[-+]?\d+(?:[.,:]\d+)*\s*[%°]\w?|\d+[.,:]\d+")
 _NOT_WORD = re.compile(r"[\W_]+")
-
-
 NONE_FOUND = "the demonstration opens no app, clicks nothing with a label and types nothing"
 
 

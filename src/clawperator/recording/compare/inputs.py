@@ -176,10 +176,8 @@ def is_recording(path: str) -> bool:
 def declaration_beside(baseline_path: str) -> str | None:
     """The file of declared checkpoints in the folder of a baseline, or in ``references`` there."""
     folder = os.path.dirname(baseline_path)
-    for path in (os.path.join(folder, FILE_NAME), os.path.join(folder, "references", FILE_NAME)):
-        if os.path.isfile(path):
-            return path
-    return None
+    places = (os.path.join(folder, FILE_NAME), os.path.join(folder, "references", FILE_NAME))
+    return next(filter(os.path.isfile, places), None)
 
 
 def find_declaration(path: str | None, baseline_path: str, *, required: bool) -> Declaration | None:

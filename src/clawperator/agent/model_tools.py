@@ -274,9 +274,8 @@ def _steps(document: Any) -> list[str]:
         if "snapshot_id" in data:
             facts.pop("text", None)
         done = "done" if step.get("success") else "failed"
-        lines.append(
-            f"{step.get('id')} {step.get('actionType')}: {done} {compact_json(facts) if facts else ''}".rstrip()
-        )
+        found = compact_json(facts) if facts else ""
+        lines.append(f"{step.get('id')} {step.get('actionType')}: {done} {found}".rstrip())
     return lines
 
 

@@ -125,22 +125,15 @@ def with_options(caller: Caller, line: Call) -> Caller:
     if timeout is not None and not 0 < timeout <= _LONGEST_MS:
         limits = f"--timeout must be more than 0 and at most {_LONGEST_MS}, not {timeout}"
         raise invalid(limits, "Write for example --timeout 60000.")
+    named = line.arguments.get("--backend")
     return replace(
         caller,
         entry=CLI,
         device=options.device or caller.device,
         operator_package=options.operator_package or caller.operator_package,
-        backend=_backend(line) or caller.backend,
+        backend=next((backend for backend in BACKENDS if backend == named), caller.backend),
         timeout_ms=caller.timeout_ms if timeout is None else timeout,
     )
-
-
-def _backend(line: Call) -> BackendName | None:
-    if not line.arguments.has("--backend"):
-        return None
-    from clawperator.cli.actions import chosen_backend
-
-    return chosen_backend(line.arguments)
 
 
 def show_step(line: Call, outcome: Any) -> None:

@@ -222,9 +222,8 @@ class Router:
 
     def _explicit(self, prompt: str) -> int | None:
         """The command at the start of a prompt, by the longest name."""
-        words = (
-            prompt.lstrip()[:_MOST_COMMAND_CHARACTERS].removeprefix("/").casefold().split()[:_LONGEST_NAME_WORDS]
-        )
+        start = prompt.lstrip()[:_MOST_COMMAND_CHARACTERS].removeprefix("/").casefold()
+        words = start.split()[:_LONGEST_NAME_WORDS]
         for count in range(len(words), 0, -1):
             for mark in (" ", "-"):
                 name = mark.join(words[:count])

@@ -218,9 +218,8 @@ class ServerConnection:
             async with asyncio.timeout(seconds):
                 yield
         except TimeoutError:
-            raise await self._failed(
-                phase, f"no answer to {method} within {seconds:.3g} s", is_late=True
-            ) from None
+            problem = f"no answer to {method} within {seconds:.3g} s"
+            raise await self._failed(phase, problem, is_late=True) from None
         except (RuntimeError, ValidationError) as e:  # no common version, or an invalid answer
             problem = str(e).partition("For further information")[0]
             raise await self._failed(phase, f"invalid answer to {method}: {' '.join(problem.split())}") from None

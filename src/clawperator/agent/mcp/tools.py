@@ -198,9 +198,8 @@ def _name_tools(
             if problem := _problem(entry):
                 warnings.append(f"MCP server {server}: {problem}")
             elif (server, entry["name"]) in entries:
-                warnings.append(
-                    f"MCP server {server}: duplicate tool {printable(entry['name'])}; the first one is used"
-                )
+                name = printable(entry["name"])
+                warnings.append(f"MCP server {server}: duplicate tool {name}; the first one is used")
             else:
                 entries[server, entry["name"]] = entry
     names: dict[tuple[str, str], str] = {}

@@ -74,13 +74,12 @@ class EvidenceFolder:
                     data = msgspec.json.encode(redactor.value(piece.document)) + b"\n"
                     self._write(name, data)
                     path = os.path.join(self._name, name)
-                    links.append(
-                        replace(link, path=path, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
-                    )
+                    checksum = hashlib.sha256(data).hexdigest()
+                    links.append(replace(link, path=path, bytes=len(data), sha256=checksum))
                 if piece.path is not None:
-                    size, checksum = _measure(piece.path)
+                    size, measured = _measure(piece.path)
                     path = redactor.text(piece.path)
-                    links.append(replace(link, path=path, bytes=size, sha256=checksum))
+                    links.append(replace(link, path=path, bytes=size, sha256=measured))
             sync_folder(self.path)
         except BaseException:
             self.remove_from(turn)

@@ -172,9 +172,8 @@ def _kind(schema: Mapping[str, Any]) -> str:
     kinds = schema.get("type")
     options = schema.get("anyOf")
     if kinds is None and isinstance(options, list):
-        return (
-            " or ".join(dict.fromkeys(_kind(option) for option in options if isinstance(option, Mapping))) or "any"
-        )
+        named = dict.fromkeys(_kind(option) for option in options if isinstance(option, Mapping))
+        return " or ".join(named) or "any"
     if isinstance(kinds, list):
         return " or ".join(scalar(kind) for kind in kinds)
     return scalar(kinds) if isinstance(kinds, str) else "any"

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict, replace
 
-from clawperator.agent.sessions.store import LoadedSession, SessionStore
+from clawperator.agent.sessions.store import SessionStore
 from clawperator.cli.claw.command_line import chosen_session, directory, text_of
 from clawperator.cli.claw.dispatch import Response, failure, not_found_members
 from clawperator.cli.parsing import ParsedArguments
@@ -49,15 +49,10 @@ def load_session(arguments: ParsedArguments, params: SessionParams) -> Response:
         f"{session.messages_count} messages",
         f"in={session.input_tokens} out={session.output_tokens}",
     )
-    return Response(_session_members(session, folder), "\n".join(lines), warnings=tuple(session.warnings))
-
-
-def _session_members(session: LoadedSession, folder: str) -> dict[str, Any]:
-    members = asdict(session)
-    turns: list[dict[str, Any]] = msgspec.to_builtins(members.pop("turns"))
-    del members["warnings"]
-    known = {"session_id": session.session_id, "loaded": True, "directory": folder}
-    return {**known, **members, "turns": [_turn(turn) for turn in turns]}
+    members = {name: value for name, value in asdict(session).items() if name not in ("turns", "warnings")}
+    turns = [_turn(turn) for turn in msgspec.to_builtins(session.turns)]
+    payload = {"session_id": session.session_id, "loaded": True, "directory": folder, **members, "turns": turns}
+    return Response(payload, "\n".join(lines), warnings=tuple(session.warnings))
 
 
 def _turn(record: dict[str, Any]) -> dict[str, Any]:

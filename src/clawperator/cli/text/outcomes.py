@@ -111,18 +111,10 @@ def _pairs(data: Mapping[str, str]) -> Iterator[Block]:
     yield Table(("", ""), [(f"{pair.get('label', '')}:", pair.get("value", "")) for pair in pairs])
 
 
-def _log(data: Mapping[str, str]) -> Iterator[Block]:
-    yield from data.get("text", "").splitlines()
-
-
-def _matches(data: Mapping[str, str]) -> Iterator[Block]:
-    yield from match_blocks(read_count(data, "count"), _decoded(data, "matches"))
-
-
 # The member that only the data of such a step have.
 _CONTENT: Mapping[str, _ContentRenderer] = {
-    "matches": _matches,
-    "line_count": _log,
+    "matches": lambda data: match_blocks(read_count(data, "count"), _decoded(data, "matches")),
+    "line_count": lambda data: iter(data.get("text", "").splitlines()),
     "validator": _texts,
     "value": _pairs,
 }

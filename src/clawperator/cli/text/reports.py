@@ -217,10 +217,8 @@ def description_lines(description: "Description") -> Iterator[Line]:
     """A described recording, step by step; it may have more steps than memory should hold."""
     narrative = msgspec.to_builtins(description.head)
     duration = narrative.get("durationMs")
-    yield (
-        f"{narrative['sessionId']}: {count(narrative['stepCount'], 'step')}, "
-        f"{count(narrative['eventCount'], 'event')}" + (f", {seconds(duration)}" if duration else "")
-    )
+    steps, events = count(narrative["stepCount"], "step"), count(narrative["eventCount"], "event")
+    yield f"{narrative['sessionId']}: {steps}, {events}" + (f", {seconds(duration)}" if duration else "")
     for step in description.steps():
         yield (Painted(f"[{step.seq}]", "dim"), f" {step.sentence}")
     if path := narrative.get("outputFile"):

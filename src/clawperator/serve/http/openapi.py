@@ -73,9 +73,8 @@ def _parameters(route: HttpRoute, components: Document) -> list[Document]:
         if not in_path and route.has_body:
             continue
         required = in_path or name in shape.get("required", ())
-        parameters.append(
-            {"name": name, "in": "path" if in_path else "query", "required": required, "schema": kind}
-        )
+        place = "path" if in_path else "query"
+        parameters.append({"name": name, "in": place, "required": required, "schema": kind})
     if route.media_types == _STREAM:
         text = {"type": "string", "maxLength": 64}
         parameters.append({"name": "Last-Event-ID", "in": "header", "required": False, "schema": text})

@@ -204,7 +204,11 @@ class _GracefulServer(uvicorn.Server):
             timeout_graceful_shutdown=int(grace_seconds) + _END_SECONDS,
         )
         super().__init__(config)
-        _silence_uvicorn()
+        # What matters is in the host log; uvicorn would write to stderr.
+        for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi"):
+            logger = logging.getLogger(name)
+            logger.addHandler(logging.NullHandler())
+            logger.propagate = False
         self.on_started: Callable[[], None] = lambda: None
         self._app = app
         self._grace_seconds = grace_seconds
@@ -247,11 +251,3 @@ class _GracefulServer(uvicorn.Server):
             self.force_exit = True
             self._app.services.workers.stopping.set()
         self.should_exit = True
-
-
-def _silence_uvicorn() -> None:
-    """What matters is in the host log; uvicorn would write to stderr."""
-    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi"):
-        logger = logging.getLogger(name)
-        logger.addHandler(logging.NullHandler())
-        logger.propagate = False

@@ -201,6 +201,8 @@ def action_row(  # noqa: PLR0913 - what is known of a step
     named = (target.label, target.resourceId.rpartition("/")[2], target.package, target.key, target.uri)
     label = next(filter(None, named), data.get("application_id", "") or wanted)
     typed = data.get("text", "") if step.actionType == "enter_text" else ""
+    box = read_bounds(target.bounds)
+    mark = None if box.is_empty else (box.left, box.top, box.right, box.bottom)
     return builder.row(
         step.actionType,
         f"{step.actionType.replace('_', ' ')} {label}".strip(),
@@ -224,7 +226,7 @@ def action_row(  # noqa: PLR0913 - what is known of a step
         time=time,
         package=data.get("resolved_package") or target.package,
         status=RowStatus((effect or "ok") if step.success else error or "failed", tone),
-        screens=RowScreens(screens.before, screens.after, screens.mark or _mark_of(target.bounds)),
+        screens=RowScreens(screens.before, screens.after, screens.mark or mark),
     )
 
 
@@ -239,12 +241,6 @@ def _target(text: str | None) -> _TargetNode:
         return _TARGET.decode(text) if text else _TargetNode()
     except (MsgspecError, ValueError):
         return _TargetNode()
-
-
-def _mark_of(bounds: str) -> Mark | None:
-    """The place that a text such as ``[0,0][10,10]`` names."""
-    box = read_bounds(bounds)
-    return None if box.is_empty else (box.left, box.top, box.right, box.bottom)
 
 
 def error_facts(error: Mapping[str, Any]) -> list[tuple[str, str | None]]:

@@ -453,6 +453,7 @@ class _RecordingReport:
         own, last = self._own_events(step)
         text = "" if step.text is UNSET else step.text
         count = plural(step.events, "event")
+        last_seq = f" to {step.lastSeq}" if step.lastSeq != step.seq else ""
         return self._builder.row(
             step.kind,
             step.sentence.removesuffix(f" ({step.confidence} confidence: {step.why or None})"),
@@ -464,10 +465,7 @@ class _RecordingReport:
                 ("Package", step.packageName),
                 ("Checkpoint", step.checkpoint or None),
                 ("Confidence", None if step.confidence == "recorded" else f"{step.confidence}: {step.why or ''}"),
-                (
-                    "Events",
-                    f"{count}, seq {step.seq}" + (f" to {step.lastSeq}" if step.lastSeq != step.seq else ""),
-                ),
+                ("Events", f"{count}, seq {step.seq}{last_seq}"),
             ],
             time=self._since_start(own[0].event.ts) if own else None,
             note="" if step.confidence == "recorded" else f"{step.confidence} confidence",

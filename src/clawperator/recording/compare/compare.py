@@ -342,10 +342,8 @@ def _explained(
     alignment = summarize_alignment(rows)
     reasons = [*_path_reason(alignment)]
     if report.outcome in ("baseline_uncovered", "baseline_weakly_covered", "outcome_matches_path_differs"):
-        of = report.baselineCoverage
-        reasons.append(
-            f"{of.covered} of {of.declared} checkpoints are proved, {baseline.minimum_coverage} are needed"
-        )
+        of, needed = report.baselineCoverage, baseline.minimum_coverage
+        reasons.append(f"{of.covered} of {of.declared} checkpoints are proved, {needed} are needed")
     reasons += [*_status_reason(run), _end_reason(run)]
     return replace(
         report,

@@ -11,7 +11,7 @@ from clawperator._base.text import encodable, is_blank, printable
 from clawperator._base.typed import convert
 from clawperator.cli.command_line import Call, CommandResult, HandlerResult, LargeResult
 from clawperator.cli.parsing import choice_hint, help_hint, invalid, not_a_choice, usage
-from clawperator.contract.commands import BackendName, resolve_handler
+from clawperator.contract.commands import BACKENDS, resolve_handler
 from clawperator.contract.fields import read_field
 from clawperator.errors import ClawError
 from clawperator.operations.call import CLI, Caller, approve

@@ -11,9 +11,8 @@ from clawperator._base.text import Grammar, is_blank, read_number, trim
 from clawperator._base.typed import decode
 from clawperator.cli.command_line import Call, CommandResult
 from clawperator.cli.console import read_stdin
-from clawperator.cli.parsing import ParsedArguments, help_hint, invalid, usage
+from clawperator.cli.parsing import ParsedArguments, chosen_backend, help_hint, invalid, usage
 from clawperator.contract.action_params import Coordinate
-from clawperator.contract.commands import BACKENDS, BackendName
 from clawperator.contract.execution import (
     LONGEST_WAIT_MS,
     Plan,
@@ -415,15 +414,6 @@ def warn_of_config(call: Call) -> None:
 
     for text in read_config().warnings:
         call.console.warn(text)
-
-
-def chosen_backend(arguments: ParsedArguments) -> BackendName:
-    name = arguments.get("--backend")
-    if not name:
-        from clawperator.device.settings import default_backend
-
-        return default_backend()
-    return next(backend for backend in BACKENDS if backend == name)
 
 
 # exec

@@ -10,7 +10,7 @@ from typing import NoReturn
 from msgspec import Struct
 
 from clawperator._base.text import nearest, read_number
-from clawperator.contract.commands import GLOBALS, Command, Flag, find_by_path, find_command
+from clawperator.contract.commands import BACKENDS, GLOBALS, BackendName, Command, Flag, find_by_path, find_command
 from clawperator.errors import ClawError
 
 MISSING = "<missing>"
@@ -44,6 +44,16 @@ class ParsedArguments(Struct, frozen=True):
     def all(self, flag: str) -> tuple[str, ...]:
         """The values of a flag that may be given several times."""
         return self.values.get(flag, ())
+
+
+def chosen_backend(arguments: ParsedArguments) -> BackendName:
+    """The backend that a line names, or that of the user's settings."""
+    name = arguments.get("--backend")
+    if not name:
+        from clawperator.device.settings import default_backend
+
+        return default_backend()
+    return next(backend for backend in BACKENDS if backend == name)
 
 
 def usage(message: str, hint: str | None = None) -> ClawError:

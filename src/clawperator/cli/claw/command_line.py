@@ -16,6 +16,7 @@ from clawperator.cli.parsing import (
     MISSING,
     ArgvParser,
     ParsedArguments,
+    chosen_backend,
     cut_word,
     is_word,
     parse_error,
@@ -197,7 +198,6 @@ def prints_text(arguments: ParsedArguments) -> bool:
 def acting_options(arguments: ParsedArguments, params: "AgentParams") -> "AgentOptions":
     """The options of a command that acts: device, backend, policy and confirmation."""
     from clawperator.agent.turns.assembly import agent_options
-    from clawperator.cli.actions import chosen_backend
 
     is_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
     can_confirm = is_terminal and prints_text(arguments) and "-" not in arguments.words

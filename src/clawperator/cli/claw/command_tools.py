@@ -17,12 +17,12 @@ from clawperator.agent.ports import Tool, ToolContext, ToolResult, failed_result
 from clawperator.agent.sessions.records import DEFAULT_DIRECTORY
 from clawperator.agent.tools.builtin import agent_caller, run_operation
 from clawperator.agent.tools.plans import confine_plan, run_approved
-from clawperator.cli.actions import approve_line, build_execution, chosen_backend, is_payload_file, valid_plan
+from clawperator.cli.actions import approve_line, build_execution, is_payload_file, valid_plan
 from clawperator.cli.claw.readable import last_turn, summary_of
 from clawperator.cli.command_line import Call, GlobalOptions, read_arguments, split_globals
 from clawperator.cli.console import Console
 from clawperator.cli.operation import read_params, with_options
-from clawperator.cli.parsing import ParsedArguments
+from clawperator.cli.parsing import ParsedArguments, chosen_backend
 from clawperator.contract.commands import Flag, find_by_path
 from clawperator.errors import CODES, ClawError
 from clawperator.operations.call import CLI, approve, policy_entry

@@ -248,9 +248,7 @@ class SubmitTextParams(EffectParams, frozen=True):
 )
 class QueryParams(Params, frozen=True):
     matcher: OptionalTarget = UNSET
-    limit: Annotated[
-        Annotated[int, Meta(ge=1, le=MAX_MATCHES)], about("how many matches to list", metavar="<n>")
-    ] = 50
+    limit: Annotated[Annotated[int, Meta(ge=1, le=MAX_MATCHES)], about("most matches to list", metavar="<n>")] = 50
     suggest: Annotated[bool, about("add unique selectors, the most stable first")] = False
     retry: Again = ONCE
 

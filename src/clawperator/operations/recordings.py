@@ -276,7 +276,7 @@ class ReplayParams(Params, frozen=True, kw_only=True):
     input: Annotated[FilePath, about("recording or export", path="in")]
     until: Annotated[Seq | UnsetType, about("seq of the last event to replay", metavar="<seq>", rare=True)] = UNSET
     dry_run: Annotated[bool, about("list the steps and their targets; needs no device", rare=True)] = False
-    keep_apps: Annotated[bool, about("do not first close the apps that the recording opens")] = False
+    keep_apps: Annotated[bool, about("leave the apps of the recording open at the start")] = False
     allow_coordinates: Annotated[bool, about("click the recorded position when no target is found", rare=True)] = (
         False
     )

@@ -56,7 +56,8 @@ def attempt_with_delays(
 ) -> T:
     """The result of ``attempt``, repeated after each delay while it fails with a retryable code.
 
-    A reference that is stale and a selector that is ambiguous are retried briefly, except in a wait.
+    A stale reference, an ambiguous selector, and text for an element that is no field are retried briefly, except
+    in a wait.
 
     Where each capture takes seconds, the time of attempts counts as part of the delays, except in a wait. There
     are at least two, if the time of the execution allows it. No further one begins later than the delays add up
@@ -72,7 +73,8 @@ def attempt_with_delays(
         try:
             return attempt()
         except ClawError as e:
-            brief += e.code in _BRIEF_CODES and not is_wait
+            is_brief = e.code in _BRIEF_CODES or (e.code == "TEXT_NOT_ACCEPTED" and not e.retryable)
+            brief += is_brief and not is_wait
             is_over = slowly and number > 0 and context.since_ms(start) >= most
             if is_over or brief > _BRIEF_RETRIES or not _may_help(context, e, slowly=slowly):
                 raise with_cause(e, last) from e.__cause__

@@ -308,7 +308,7 @@ def _chosen_field(matcher: NodeMatcher, found: list[Node]) -> Node:
     field = _field(found[0])
     by_reference = isinstance(matcher, NodeSelector) and isinstance(matcher.ref, str)
     if by_reference and not (is_field(field) or field.flag("focused")):
-        raise _not_accepted(found, field)
+        raise _not_accepted(found, field).with_(retryable=False)
     return field
 
 

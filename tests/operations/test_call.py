@@ -265,3 +265,55 @@ def test_declared_secrets_are_masked_in_results_and_errors(folder: Path, monkeyp
     failed = clawperator("recording", "describe", "--input", "hunter2.ndjson").json
     assert failed["code"] == "RECORDING_PARSE_FAILED"
     assert "hunter2" not in str(failed)
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        ("recording_export(secret.json)", "recording export --input recordings/a.ndjson --out secret.json"),
+        ("recording_export(recordings/a.export.json)", "recording export --input recordings/a.ndjson"),
+        ("recording_compare(secret.json)", "recording compare --baseline a.json --result ./secret.json"),
+        ("press_key(ev)", "press home --evidence ev"),
+        ("query", "query --file screen.json --text Display"),
+        ("query(screen.json)", "query --file ./screen.json --text Display"),
+        ("query(Display)", "query --file screen.json --text Display"),
+        ("enter_text(secret.txt)", "type --secret-file ./secret.txt"),
+    ],
+)
+def test_a_rule_about_any_file_of_a_command_holds(rule: str, line: str, folder: Path) -> None:
+    (folder / "recordings").mkdir()
+    samples.write(folder / "recordings" / "a.ndjson", [samples.window(0)])
+    before = sorted(folder.rglob("*"))
+    name, _, arguments = line.partition(" --")
+    name, _, word = name.partition(" home")
+    prompt = f"home --{arguments}" if name == "press" else f"--{arguments}"
+    assert word == ""
+    ran = claw_json("exec-command", "--deny-tool", rule, name, prompt)
+    assert ran.json["error"]["code"] == "PERMISSION_DENIED"
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_an_allow_rule_covers_no_output_that_a_link_leads_elsewhere(folder: Path) -> None:
+    (folder / "recordings").mkdir()
+    samples.write(folder / "recordings" / "a.ndjson", [samples.window(0)])
+    (folder / "recordings" / "a.export.json").symlink_to("../outside.json")
+    allowed = ("--permission-mode", "read-only", "--allow-tool", "recording_export(recordings/*)")
+    ran = claw_json("exec-tool", *allowed, "recording_export", '{"input": "recordings/a.ndjson"}')
+    assert ran.json["error"]["code"] == "PERMISSION_DENIED"
+    assert not (folder / "outside.json").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_allow_rule_about_a_target_covers_no_evidence() -> None:
+    allowed = ("--permission-mode", "read-only", "--allow-tool", "press_key(home)")
+    ran = claw_json("exec-command", *allowed, "press", "home --evidence ev")
+    assert ran.json["error"]["code"] == "PERMISSION_DENIED"
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_allow_rule_about_files_covers_no_execution_in_the_line() -> None:
+    home = {"id": "a", "type": "snapshot_ui"}
+    plan = new_execution([home], command_id="a/../plans/x", source="test", timeout_ms=5_000)
+    allowed = ("--permission-mode", "read-only", "--allow-tool", "exec(plans/*)")
+    ran = claw_json("exec-command", *allowed, "exec", f"'{json.dumps(plan)}'")
+    assert ran.json["error"]["code"] == "PERMISSION_DENIED"

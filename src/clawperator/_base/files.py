@@ -208,11 +208,14 @@ def path_spellings(path: str, folder: str | None = None) -> tuple[str, ...]:
 
     Where it is comes first: in the folder, by default that of the agent or the current one, with links resolved.
     """
-    if not path or "\0" in path:
+    if not path:
         return (path,) * SPELLINGS
     root = os.path.realpath(folder or confined_to.get() or os.curdir)
     whole = os.path.join(root, path)
-    real, plain = os.path.realpath(whole), os.path.normpath(whole)
+    try:
+        real, plain = os.path.realpath(whole), os.path.normpath(whole)
+    except ValueError:  # no path: it has a character that no file name can have
+        return (path,) * SPELLINGS
     return (
         os.path.relpath(real, root) if is_inside(real, root) else real,
         path,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
+from clawperator._base.files import path_spellings
 from clawperator._base.text import Grammar, is_blank, read_number, trim
 from clawperator._base.typed import decode
 from clawperator.cli.command_line import Call, CommandResult
@@ -368,7 +369,9 @@ def approve_line(plan: Plan, call: Call) -> "ApprovedPlan":
         "full" if arguments.has("--allow-scheme") else "act" if arguments.has("--evidence") else "read-only"
     )
     payload = arguments.get("--payload") or call.word or ""
-    return approve(plan, level=level, whole=("exec", payload) if call.name == "exec" else None)
+    named = (arguments.get(flag) for flag in ("--evidence", "--file"))
+    files = tuple(spelling for path in named if path for spelling in path_spellings(path))
+    return approve(plan, level=level, whole=("exec", payload) if call.name == "exec" else None, files=files)
 
 
 def valid_plan(document: Any, call: Call) -> Plan:
@@ -491,7 +494,9 @@ def query(call: Call) -> CommandResult:
         from clawperator.cli.evidence import refuse_without_run
 
         refuse_without_run(call.arguments, "--file")
-    params: Any = validate(build_execution(call)).execution.actions[0].params
+    plan = validate(build_execution(call))
+    approve_line(plan, call)
+    params: Any = plan.execution.actions[0].params
     selector = params.matcher if isinstance(params.matcher, NodeSelector) else None
     if selector is not None and isinstance(selector.ref, str):
         raise invalid("--file cannot be queried for a reference", "Use --text or another selector flag.")

@@ -189,9 +189,24 @@ def _decide(operation: Operation, params: Params, caller: Caller, found: Params 
     entry = policy_entry(operation, params, caller.entry, caller.folder)
     if found is not None:
         phones = [getattr(found, field.attribute) for field in given_fields(found) if field.use.names_device]
-        every = (*subjects_of(operation, params, caller.folder), *subjects_of(operation, found, caller.folder))
+        given, looked_up = (subjects_of(operation, one, caller.folder) for one in (params, found))
+        # An output that a link leads elsewhere is not covered by a rule about the input.
+        every = (*looked_up, *given) if _leads_elsewhere(operation, params, found) else (*given, *looked_up)
         entry = replace(entry, subjects=lambda _: (*every, *phones))
     check_calls([(entry, msgspec.to_builtins(params))])
+
+
+def _leads_elsewhere(operation: Operation, params: Params, found: Params) -> bool:
+    """Whether a derived output is, with links resolved, not beside its input."""
+    from clawperator.recording.writing import derived_path
+
+    for field in operation.fields:
+        if field.use.beside and getattr(params, field.attribute) is UNSET:
+            source, ending = field.use.beside
+            beside = derived_path(os.path.realpath(getattr(found, source)), ending)
+            if os.path.realpath(getattr(found, field.attribute)) != beside:
+                return True
+    return False
 
 
 def policy_entry(operation: Operation, params: Params, entry: EntryPoint, folder: str = ".") -> "PolicyEntry":
@@ -284,7 +299,8 @@ def _subjects(operation: Operation, params: Params) -> tuple[str, ...]:
     is_more = any(field.use.path in _OWN_RULE or field.use.raises for field in given)
     subject = () if about is UNSET else (str(about),)
     first = (line, *subject) if is_more else (*subject, line)
-    return (*first, shlex.join(words), " ".join(words), *words[:1])
+    files = [text for field in given if field.use.path for text in _texts(params, field)]
+    return (*first, shlex.join(words), " ".join(words), *words[:1], *files)
 
 
 def _texts(params: Params, field: ParamField) -> list[str]:

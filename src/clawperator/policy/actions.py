@@ -60,21 +60,34 @@ def action_entry(name: str) -> PolicyEntry:
 
 
 def plan_calls(
-    actions: Iterable[Mapping[str, Any]], level: Level, whole: tuple[str, str] | None
+    actions: Iterable[Mapping[str, Any]], level: Level, whole: tuple[str, str] | None, files: tuple[str, ...] = ()
 ) -> list[PolicyCall]:
-    """The calls of a plan: each action and, for a whole execution with this name and subject, itself."""
+    """The calls of a plan: each action and, for a whole execution with this name and subject, itself.
+
+    ``files`` are what the command around it also reads or writes. An allow rule about the target of an action that
+    needs more than its own ``level`` does not cover it.
+    """
+
+    def within(entry: PolicyEntry) -> PolicyEntry:
+        own = entry.subjects
+        if own is None or not (files or level != LEVELS[0]):
+            return entry
+        first = () if level == LEVELS[0] else ("",)
+        return replace(_at_least(entry, level), subjects=lambda params: (*first, *own(params), *files))
+
     actions = list(actions)
-    calls = [(_at_least(action_entry(action["type"]), level), action.get("params", {})) for action in actions]
+    calls = [(within(action_entry(action["type"])), action.get("params", {})) for action in actions]
     if whole is None:
         return calls
     execution = execution_entry(*whole, actions=(entry.name for entry, _ in calls))
-    return [*calls, (_at_least(execution, level), {"actions": actions})]
+    return [*calls, (within(execution), {"actions": actions})]
 
 
 def execution_entry(name: str = "run_execution", subject: str = "", actions: Iterable[str] = ()) -> PolicyEntry:
     """The entry of a whole execution of these actions, by one of its names. Its subject may be a path."""
     performed = (*_EXECUTION, *all_names(actions))
-    subjects = path_spellings(subject)
+    is_inline = subject.lstrip()[:1] in ("{", "[", "-")
+    subjects = (subject,) if is_inline else path_spellings(subject)
     return PolicyEntry(name, "act", _EXECUTION, lambda _: subjects, lambda _: performed, _EXECUTION, is_whole=True)
 
 
@@ -131,6 +144,9 @@ def action_subjects(name: str, params: Mapping[str, Any]) -> tuple[str, ...]:
         values.append(_web_address(own.get(param)))
     if isinstance(component := own.get("component"), str):
         values.append(component.partition("/")[0])
+    source = own.get("textFrom")
+    if isinstance(source, dict):
+        values += [source.get("env"), *_spellings("path", source.get("file"))]
     if name == "stop_recording" and "sessionId" not in own:
         values.append(OPEN_SUBJECT)
     both = _texts(targets)

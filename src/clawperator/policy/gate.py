@@ -118,17 +118,22 @@ def check_call(name: str, level: "Level", *subjects: str, command: str = "") -> 
 
 
 def check_actions(
-    actions: Iterable[Mapping[str, Any]], *, level: "Level" = "read-only", whole: tuple[str, str] | None = None
+    actions: Iterable[Mapping[str, Any]],
+    *,
+    level: "Level" = "read-only",
+    whole: tuple[str, str] | None = None,
+    files: tuple[str, ...] = (),
 ) -> None:
     """Check actions, each of which needs this level or its own, whichever is higher.
 
-    ``whole`` is the name and the subject of a call that runs a whole execution: rules about it apply as well.
-    ``PERMISSION_DENIED`` names the first that is not allowed.
+    ``whole`` is the name and the subject of a call that runs a whole execution: rules about it apply as well, and
+    deny and ask rules about the ``files`` that the command around it reads or writes. ``PERMISSION_DENIED`` names
+    the first that is not allowed.
     """
     if policy_in_force():
         from clawperator.policy.actions import plan_calls
 
-        check_calls(plan_calls(actions, level, whole))
+        check_calls(plan_calls(actions, level, whole, files))
 
 
 def check_possible(action: Mapping[str, Any]) -> None:
@@ -156,9 +161,15 @@ class ApprovedPlan(Struct, frozen=True):
         return ApprovedPlan(replace(plan, execution=execution, document=document))
 
 
-def approve(plan: "Plan", *, level: "Level" = "read-only", whole: tuple[str, str] | None = None) -> ApprovedPlan:
+def approve(
+    plan: "Plan",
+    *,
+    level: "Level" = "read-only",
+    whole: tuple[str, str] | None = None,
+    files: tuple[str, ...] = (),
+) -> ApprovedPlan:
     """The plan, if the policy in force allows it as ``check_actions`` has it; ``PERMISSION_DENIED`` otherwise."""
-    check_actions(plan.document["actions"], level=level, whole=whole)
+    check_actions(plan.document["actions"], level=level, whole=whole, files=files)
     return ApprovedPlan(plan)
 
 

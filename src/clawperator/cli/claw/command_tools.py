@@ -85,7 +85,7 @@ def _parts(entry: InventoryEntry, words: list[str], prompt: str, context: Comman
     if entry.family == "skill":
         params = {"skill": entry.name, "args": words}
         subjects, others = (entry.name, shlex.join(words)), ("run_skill",)
-        own = PolicyEntry(entry.name, entry.level, (), lambda _: subjects, lambda _: others, others)
+        own = PolicyEntry(entry.name, entry.level, (), lambda _: subjects, lambda _: others, others, is_whole=True)
         return own, lambda tools: run_operation(find_operation("skills run"), params, tools), False
     if entry.family == "plugin":
         plugin = next(plugin for plugin in context.plugins if plugin.name == entry.name)
@@ -281,6 +281,11 @@ def _error(document: Any, code: int, title: str) -> ClawError | None:
     if code == 0:
         return None
     fields = document if isinstance(document, dict) else {}
+    envelope = fields.get("envelope")
+    if isinstance(envelope, dict) and envelope.get("errorCode"):
+        steps = [step["data"] for step in envelope["stepResults"] if not step["success"]]
+        message = steps[-1].get("message") if steps else None
+        fields = {**envelope, "code": envelope["errorCode"], "message": message or envelope["error"]}
     if str(fields.get("code")) not in CODES:
         summary = fields.get("summary") or f"clawperator {title} exited with {code}"
         fields = {"code": "UNKNOWN", "message": summary}

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from clawperator._base.files import open_regular, why
+from clawperator._base.files import open_regular, path_spellings, why
 from clawperator.agent.cancellation import TurnCancelledError
 from clawperator.agent.ports import ToolCall
 from clawperator.contract.execution import single_action, validate
@@ -337,7 +337,7 @@ def replay(request: d.ReplayRequest, call: HttpCall) -> d.ReplayAnswer:
 
 def open_report(request: d.OpenReportRequest, call: HttpCall) -> FileAnswer:
     """A report of the folder. Nothing else is served as a page."""
-    check_call("report", "read-only", request.path)
+    check_call("report", "read-only", *path_spellings(request.path))
     other = ClawError("INVALID_PATH", f"{request.path[:80]!r} is not a report", operation="serve")
     if not request.path.endswith(_REPORT_ENDING):
         raise other

@@ -9,9 +9,11 @@ import pytest
 from clawperator import start_phone
 from clawperator._base.home import PhoneFolder
 from clawperator.agent.cancellation import TurnDeadline
+from clawperator.agent.inventory.inventory import command_inventory
 from clawperator.agent.ports import ToolCall, ToolContext
 from clawperator.agent.tool_registry import ToolRegistry
 from clawperator.agent.tools.builtin import builtin_tools
+from clawperator.cli.claw.command_tools import CommandContext, prepare
 from clawperator.contract.commands import POLICY_VARIABLE
 from clawperator.contract.execution import new_execution
 from clawperator.errors import ClawError
@@ -317,3 +319,20 @@ def test_an_allow_rule_about_files_covers_no_execution_in_the_line() -> None:
     allowed = ("--permission-mode", "read-only", "--allow-tool", "exec(plans/*)")
     ran = claw_json("exec-command", *allowed, "exec", f"'{json.dumps(plan)}'")
     assert ran.json["error"]["code"] == "PERMISSION_DENIED"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_skill_that_runs_as_a_command_is_asked_about_once() -> None:
+    asked: list[str] = []
+
+    def ask(entry: PolicyEntry, _: Params, __: str) -> bool:
+        asked.append(entry.name)
+        return True
+
+    entry = command_inventory().find("com.android.settings.overview")
+    policy = Policy(mode="full", ask=(read_rule("run_skill", "--ask-tool"),))
+    registry = ToolRegistry([prepare(entry, "", CommandContext())], policy, asker=ask)
+    result = registry.call(ToolCall(entry.name, {}), ToolContext(TurnDeadline(20)))
+    assert result.error is not None
+    assert result.error.code != "PERMISSION_DENIED"
+    assert asked == [entry.name]

@@ -147,7 +147,7 @@ def action_subjects(name: str, params: Mapping[str, Any]) -> tuple[str, ...]:
     source = own.get("textFrom")
     if isinstance(source, dict):
         values += [source.get("env"), *_spellings("path", source.get("file"))]
-    if name == "stop_recording" and "sessionId" not in own:
+    if kind == "stop_recording" and "sessionId" not in own:
         values.append(OPEN_SUBJECT)
     both = _texts(targets)
     subjects = (*([" ".join(both)] if len(both) > 1 else ()), *_texts(values))

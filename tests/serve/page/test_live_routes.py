@@ -152,10 +152,12 @@ def test_a_password_is_in_no_answer(client: Client, phone: PhoneServer) -> None:
         ("/close", {"applicationId": "com.example.missing"}, "APP_NOT_FOUND"),
     ],
 )
-def test_what_cannot_be_done_is_an_error(client: Client, route: str, body: dict[str, Any], code: str) -> None:
-    before = shown(client)["stateId"]
+def test_what_cannot_be_done_is_an_error(
+    client: Client, phone: PhoneServer, route: str, body: dict[str, Any], code: str
+) -> None:
+    before = phone.phone.windows.changes
     assert client.post(route, body).code == code
-    assert shown(client)["stateId"] == before
+    assert phone.phone.windows.changes == before
 
 
 def test_keys(client: Client, phone: PhoneServer) -> None:
